@@ -14,7 +14,9 @@ add_definitions(${LLVM_DEFINITIONS_LIST})
 # Debian's dnnl-config.cmake asks for OpenCL, which a CPU build does not need.
 find_library(DNNL_LIBRARY dnnl REQUIRED)
 find_package(Gloo REQUIRED CONFIG)
-find_package(OpenMP REQUIRED COMPONENTS CXX)
+# oneDNN runs on libgomp. The runtime shares its threads by calling libgomp's GOMP_parallel (the entry to which GCC compiles
+# `#pragma omp parallel`): clang's own OpenMP would bring a second thread pool, which spins against the first.
+find_library(GOMP_LIBRARY NAMES gomp libgomp.so.1 REQUIRED)
 find_package(PNG REQUIRED)
 find_package(Threads REQUIRED)
 find_package(nlohmann_json REQUIRED)
