@@ -1,0 +1,86 @@
+//===- Attrs.td - Attributes and types -*- tablegen -*-===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FF_DIALECT_ATTRS_TD
+#define FF_DIALECT_ATTRS_TD
+
+include "dialect/Enums.td"
+include "mlir/IR/AttrTypeBase.td"
+
+class FF_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<FF_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+def FF_InitAttr : FF_Attr<"Init", "init"> {
+  let summary = "initial value of a parameter that no weight file supplies";
+  let description = [{
+    - `normal`: mean `first`, standard deviation `second`;
+    - `uniform`: in [`first`, `second`);
+    - `constant`: `first`; `second` is 0.
+
+    Values come from the counter-based generator of `runtime/abi/metadata.md`,
+    so they do not depend on the number of ranks.
+
+    Example:
+    ```mlir
+    #ff.init<normal, 0.000000e+00 : f64, 2.000000e-02 : f64>
+    ```
+  }];
+  let parameters = (ins EnumParameter<FF_InitKind>:$kind,
+                        "::mlir::FloatAttr":$first,
+                        "::mlir::FloatAttr":$second);
+  let assemblyFormat = "`<` $kind `,` $first `,` $second `>`";
+}
+
+def FF_GroupAttr : FF_Attr<"Group", "group"> {
+  let summary = "a flat group: the parameters of a unit that share one buffer";
+  let description = [{
+    A group is one contiguous buffer of `numel` elements, in which the
+    parameters lie at fixed offsets. Each rank owns an equal slice of it; one
+    collective gathers it.
+
+    **Constraints:**
+    - (C1) all parameters have one storage dtype, `dtype`, one value of
+      `trainable` and one reduction dtype, `reduceDtype` (V1);
+    - (C2) `offsets` ascend, are multiples of 16 elements and leave room for
+      each parameter; `numel` is at least the end of the last;
+    - (C3) as many offsets as parameters, and at least one.
+
+    Example:
+    ```mlir
+    #ff.group<f32, trainable = true, reduce = f32, numel = 2064,
+              params = ["w", "b"], offsets = [0, 2048]>
+    ```
+  }];
+  let parameters = (ins "::mlir::Type":$dtype, "bool":$trainable,
+                        "::mlir::Type":$reduceDtype, "int64_t":$numel,
+                        ArrayRefParameter<"::mlir::StringAttr">:$params,
+                        ArrayRefParameter<"int64_t">:$offsets);
+  let assemblyFormat = [{
+    `<` $dtype `,` `trainable` `=` $trainable `,` `reduce` `=` $reduceDtype `,`
+    `numel` `=` $numel `,` `params` `=` `[` $params `]` `,`
+    `offsets` `=` `[` $offsets `]` `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+class FF_Type<string name, string typeMnemonic>
+    : TypeDef<FF_Dialect, name> {
+  let mnemonic = typeMnemonic;
+}
+
+def FF_GatheredType : FF_Type<"Gathered", "gathered"> {
+  let summary = "the gathered parameters of a unit, until they are released";
+}
+
+def FF_PendingType : FF_Type<"Pending", "pending"> {
+  let summary = "a collective that has been started and not been waited for";
+}
+
+#endif // FF_DIALECT_ATTRS_TD

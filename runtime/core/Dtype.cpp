@@ -1,0 +1,177 @@
+//@ Element types and their conversions
+
+#include "runtime/core/Dtype.h"
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ff::rt {
+
+namespace {
+struct Bf16 {
+  uint16_t bits;
+};
+struct F16 {
+  uint16_t bits;
+};
+struct Bool {
+  uint8_t bits;
+};
+
+struct DtypeInfo {
+  const char *name;
+  size_t size;
+};
+const DtypeInfo infos[] = {{"f32", 4}, {"f64", 8}, {"bf16", 2}, {"f16", 2},
+                           {"i64", 8}, {"i32", 4}, {"i8", 1},   {"bool", 1}};
+
+template <typename T> T load(T value) { return value; }
+float load(Bf16 value) { return bf16ToFloat(value.bits); }
+float load(F16 value) { return f16ToFloat(value.bits); }
+uint8_t load(Bool value) { return value.bits != 0; }
+
+template <typename T, typename V> void store(T &dst, V value) {
+  dst = static_cast<T>(value);
+}
+template <typename V> void store(Bf16 &dst, V value) {
+  dst.bits = floatToBf16(static_cast<float>(value));
+}
+template <typename V> void store(F16 &dst, V value) {
+  dst.bits = floatToF16(static_cast<float>(value));
+}
+template <typename V> void store(Bool &dst, V value) {
+  dst.bits = value != V(0);
+}
+
+/// Calls `body` with a pointer of the element type.
+template <typename Body> void dispatch(DType dtype, Body &&body) {
+  switch (dtype) {
+  case FF_F32:
+    return body(static_cast<float *>(nullptr));
+  case FF_F64:
+    return body(static_cast<double *>(nullptr));
+  case FF_BF16:
+    return body(static_cast<Bf16 *>(nullptr));
+  case FF_F16:
+    return body(static_cast<F16 *>(nullptr));
+  case FF_I64:
+    return body(static_cast<int64_t *>(nullptr));
+  case FF_I32:
+    return body(static_cast<int32_t *>(nullptr));
+  case FF_I8:
+    return body(static_cast<int8_t *>(nullptr));
+  case FF_BOOL:
+    return body(static_cast<Bool *>(nullptr));
+  }
+  failInternal("dtype number {}", static_cast<int>(dtype));
+}
+} // namespace
+
+size_t dtypeSize(DType dtype) { return infos[dtype].size; }
+
+const char *dtypeName(DType dtype) { return infos[dtype].name; }
+
+bool parseDtype(std::string_view name, DType &dtype) {
+  for (size_t i = 0; i < std::size(infos); ++i) {
+    if (name == infos[i].name) {
+      dtype = static_cast<DType>(i);
+      return true;
+    }
+  }
+  return false;
+}
+
+bool isFloat(DType dtype) { return dtype <= FF_F16; }
+
+DType wideDtype(DType dtype) { return dtype == FF_F64 ? FF_F64 : FF_F32; }
+
+uint16_t floatToF16(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  uint32_t sign = (bits >> 16) & 0x8000u;
+  bits &= 0x7fffffffu;
+  if (bits > 0x7f800000u)
+    return static_cast<uint16_t>(sign | 0x7e00u);
+  // 65520 and above round to infinity.
+  if (bits >= 0x477ff000u)
+    return static_cast<uint16_t>(sign | 0x7c00u);
+  if (bits < 0x38800000u) {
+    // Subnormal: adding 0.5 puts the bits that remain at the end of the
+    // mantissa and lets the hardware round.
+    float magnitude;
+    std::memcpy(&magnitude, &bits, sizeof magnitude);
+    magnitude += 0.5f;
+    uint32_t rounded;
+    std::memcpy(&rounded, &magnitude, sizeof rounded);
+    return static_cast<uint16_t>(sign | (rounded - 0x3f000000u));
+  }
+  uint32_t odd = (bits >> 13) & 1;
+  bits += 0xc8000fffu + odd; // rebias the exponent, round to even
+  return static_cast<uint16_t>(sign | (bits >> 13));
+}
+
+float f16ToFloat(uint16_t value) {
+  uint32_t sign = static_cast<uint32_t>(value & 0x8000u) << 16;
+  uint32_t exponent = (value >> 10) & 0x1f;
+  uint32_t mantissa = value & 0x3ffu;
+  if (exponent == 0) {
+    float magnitude = std::ldexp(static_cast<float>(mantissa), -24);
+    return sign ? -magnitude : magnitude;
+  }
+  uint32_t bits = sign | (mantissa << 13) |
+                  (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23);
+  float result;
+  std::memcpy(&result, &bits, sizeof result);
+  return result;
+}
+
+void convertElements(DType srcType, const void *src, DType dstType, void *dst,
+                     int64_t n) {
+  if (srcType == dstType) {
+    std::memcpy(dst, src, static_cast<size_t>(n) * dtypeSize(srcType));
+    return;
+  }
+  if (isFloat(srcType) && !isFloat(dstType))
+    failInternal("conversion of {} to {}", dtypeName(srcType),
+                 dtypeName(dstType));
+  dispatch(srcType, [&](auto *srcTag) {
+    using Src = std::remove_pointer_t<decltype(srcTag)>;
+    dispatch(dstType, [&](auto *dstTag) {
+      using Dst = std::remove_pointer_t<decltype(dstTag)>;
+      const Src *in = static_cast<const Src *>(src);
+      Dst *out = static_cast<Dst *>(dst);
+      for (int64_t i = 0; i < n; ++i)
+        store(out[i], load(in[i]));
+    });
+  });
+}
+
+void addElements(DType srcType, const void *src, DType dstType, void *dst,
+                 int64_t n) {
+  auto run = [&](auto *out) {
+    dispatch(srcType, [&](auto *srcTag) {
+      using Src = std::remove_pointer_t<decltype(srcTag)>;
+      using Dst = std::remove_pointer_t<decltype(out)>;
+      const Src *in = static_cast<const Src *>(src);
+      for (int64_t i = 0; i < n; ++i)
+        out[i] += static_cast<Dst>(load(in[i]));
+    });
+  };
+  if (dstType == FF_F64)
+    return run(static_cast<double *>(dst));
+  if (dstType == FF_F32)
+    return run(static_cast<float *>(dst));
+  failInternal("sum in {}", dtypeName(dstType));
+}
+
+void fillElements(DType dtype, void *dst, double value, int64_t n) {
+  dispatch(dtype, [&](auto *tag) {
+    using T = std::remove_pointer_t<decltype(tag)>;
+    T element;
+    store(element, value);
+    std::fill_n(static_cast<T *>(dst), n, element);
+  });
+}
+
+} // namespace ff::rt
