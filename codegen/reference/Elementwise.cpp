@@ -1,0 +1,298 @@
+//===- Elementwise.cpp - Elementwise rules of the interpreter ---*- C++ -*-===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/reference/Rules.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace ff;
+
+//===----------------------------------------------------------------------===//
+// Activations
+//===----------------------------------------------------------------------===//
+
+static constexpr double kSqrt2OverPi = 0.79788456080286535588;
+static constexpr double kGeluCubic = 0.044715;
+
+double ff::activate(ActivationKind kind, double x) {
+  switch (kind) {
+  case ActivationKind::GeluTanh:
+    return 0.5 * x *
+           (1 + std::tanh(kSqrt2OverPi * (x + kGeluCubic * x * x * x)));
+  case ActivationKind::Gelu:
+    return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+  case ActivationKind::Silu:
+    return x / (1 + std::exp(-x));
+  case ActivationKind::Relu:
+    return x > 0 ? x : 0;
+  case ActivationKind::Sigmoid:
+    return 1 / (1 + std::exp(-x));
+  case ActivationKind::Tanh:
+    return std::tanh(x);
+  }
+  llvm_unreachable("unknown activation");
+}
+
+double ff::activateDerivative(ActivationKind kind, double x) {
+  switch (kind) {
+  case ActivationKind::GeluTanh: {
+    double t = std::tanh(kSqrt2OverPi * (x + kGeluCubic * x * x * x));
+    return 0.5 * (1 + t) +
+           0.5 * x * (1 - t * t) * kSqrt2OverPi * (1 + 3 * kGeluCubic * x * x);
+  }
+  case ActivationKind::Gelu:
+    return 0.5 * (1 + std::erf(x / std::sqrt(2.0))) +
+           0.5 * kSqrt2OverPi * x * std::exp(-0.5 * x * x);
+  case ActivationKind::Silu: {
+    double s = 1 / (1 + std::exp(-x));
+    return s * (1 + x * (1 - s));
+  }
+  case ActivationKind::Relu:
+    return x > 0 ? 1 : 0;
+  case ActivationKind::Sigmoid: {
+    double s = 1 / (1 + std::exp(-x));
+    return s * (1 - s);
+  }
+  case ActivationKind::Tanh: {
+    double t = std::tanh(x);
+    return 1 - t * t;
+  }
+  }
+  llvm_unreachable("unknown activation");
+}
+
+//===----------------------------------------------------------------------===//
+// Scalar functions of arith and math
+//===----------------------------------------------------------------------===//
+
+namespace {
+using Unary = double (*)(double);
+using Binary = double (*)(double, double);
+} // namespace
+
+static Unary unaryRule(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Unary>(op)
+      .Case<arith::NegFOp>([](auto) { return +[](double x) { return -x; }; })
+      .Case<math::ExpOp>([](auto) { return Unary(std::exp); })
+      .Case<math::Exp2Op>([](auto) { return Unary(std::exp2); })
+      .Case<math::ExpM1Op>([](auto) { return Unary(std::expm1); })
+      .Case<math::LogOp>([](auto) { return Unary(std::log); })
+      .Case<math::Log2Op>([](auto) { return Unary(std::log2); })
+      .Case<math::Log10Op>([](auto) { return Unary(std::log10); })
+      .Case<math::Log1pOp>([](auto) { return Unary(std::log1p); })
+      .Case<math::SqrtOp>([](auto) { return Unary(std::sqrt); })
+      .Case<math::RsqrtOp>(
+          [](auto) { return +[](double x) { return 1 / std::sqrt(x); }; })
+      .Case<math::CbrtOp>([](auto) { return Unary(std::cbrt); })
+      .Case<math::SinOp>([](auto) { return Unary(std::sin); })
+      .Case<math::CosOp>([](auto) { return Unary(std::cos); })
+      .Case<math::TanOp>([](auto) { return Unary(std::tan); })
+      .Case<math::AtanOp>([](auto) { return Unary(std::atan); })
+      .Case<math::TanhOp>([](auto) { return Unary(std::tanh); })
+      .Case<math::ErfOp>([](auto) { return Unary(std::erf); })
+      .Case<math::AbsFOp>([](auto) { return Unary(std::fabs); })
+      .Case<math::FloorOp>([](auto) { return Unary(std::floor); })
+      .Case<math::CeilOp>([](auto) { return Unary(std::ceil); })
+      .Case<math::TruncOp>([](auto) { return Unary(std::trunc); })
+      .Case<math::RoundOp>([](auto) { return Unary(std::round); })
+      .Case<math::RoundEvenOp>([](auto) { return Unary(std::nearbyint); })
+      .Case<arith::FPToSIOp, arith::FPToUIOp>(
+          [](auto) { return Unary(std::trunc); })
+      .Case<arith::ExtFOp, arith::TruncFOp, arith::SIToFPOp, arith::UIToFPOp,
+            arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, StopGradientOp>(
+          [](auto) { return +[](double x) { return x; }; })
+      .Default([](auto) { return Unary(nullptr); });
+}
+
+static Binary binaryRule(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Binary>(op)
+      .Case<arith::AddFOp, arith::AddIOp>(
+          [](auto) { return +[](double a, double b) { return a + b; }; })
+      .Case<arith::SubFOp, arith::SubIOp>(
+          [](auto) { return +[](double a, double b) { return a - b; }; })
+      .Case<arith::MulFOp, arith::MulIOp>(
+          [](auto) { return +[](double a, double b) { return a * b; }; })
+      .Case<arith::DivFOp>(
+          [](auto) { return +[](double a, double b) { return a / b; }; })
+      .Case<arith::DivSIOp>([](auto) {
+        return +[](double a, double b) { return std::trunc(a / b); };
+      })
+      .Case<arith::RemFOp, arith::RemSIOp>(
+          [](auto) { return Binary(std::fmod); })
+      .Case<arith::MaximumFOp, arith::MaxNumFOp, arith::MaxSIOp>([](auto) {
+        return +[](double a, double b) { return a < b ? b : a; };
+      })
+      .Case<arith::MinimumFOp, arith::MinNumFOp, arith::MinSIOp>([](auto) {
+        return +[](double a, double b) { return b < a ? b : a; };
+      })
+      .Case<arith::AndIOp>([](auto) {
+        return +[](double a, double b) {
+          return static_cast<double>(int64_t(a) & int64_t(b));
+        };
+      })
+      .Case<arith::OrIOp>([](auto) {
+        return +[](double a, double b) {
+          return static_cast<double>(int64_t(a) | int64_t(b));
+        };
+      })
+      .Case<arith::XOrIOp>([](auto) {
+        return +[](double a, double b) {
+          return static_cast<double>(int64_t(a) ^ int64_t(b));
+        };
+      })
+      .Case<math::PowFOp, math::FPowIOp>([](auto) { return Binary(std::pow); })
+      .Case<math::Atan2Op>([](auto) { return Binary(std::atan2); })
+      .Case<math::CopySignOp>([](auto) { return Binary(std::copysign); })
+      .Default([](auto) { return Binary(nullptr); });
+}
+
+static bool compare(arith::CmpFPredicate predicate, double a, double b) {
+  using P = arith::CmpFPredicate;
+  bool unordered = std::isnan(a) || std::isnan(b);
+  switch (predicate) {
+  case P::AlwaysFalse:
+    return false;
+  case P::AlwaysTrue:
+    return true;
+  case P::ORD:
+    return !unordered;
+  case P::UNO:
+    return unordered;
+  case P::OEQ:
+    return a == b;
+  case P::OGT:
+    return a > b;
+  case P::OGE:
+    return a >= b;
+  case P::OLT:
+    return a < b;
+  case P::OLE:
+    return a <= b;
+  case P::ONE:
+    return !unordered && a != b;
+  case P::UEQ:
+    return unordered || a == b;
+  case P::UGT:
+    return unordered || a > b;
+  case P::UGE:
+    return unordered || a >= b;
+  case P::ULT:
+    return unordered || a < b;
+  case P::ULE:
+    return unordered || a <= b;
+  case P::UNE:
+    return a != b;
+  }
+  llvm_unreachable("unknown predicate");
+}
+
+static bool compare(arith::CmpIPredicate predicate, double a, double b) {
+  using P = arith::CmpIPredicate;
+  switch (predicate) {
+  case P::eq:
+    return a == b;
+  case P::ne:
+    return a != b;
+  case P::slt:
+  case P::ult:
+    return a < b;
+  case P::sle:
+  case P::ule:
+    return a <= b;
+  case P::sgt:
+  case P::ugt:
+    return a > b;
+  case P::sge:
+  case P::uge:
+    return a >= b;
+  }
+  llvm_unreachable("unknown predicate");
+}
+
+//===----------------------------------------------------------------------===//
+// Whole tensors
+//===----------------------------------------------------------------------===//
+
+template <typename F>
+static HostTensor mapElements(RankedTensorType type, F element) {
+  HostTensor out = filledTensor(type, 0);
+  for (int64_t i = 0; i < out.size(); ++i)
+    out.data[i] = element(i);
+  return out;
+}
+
+static std::optional<HostTensor> constantTensor(arith::ConstantOp op) {
+  auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
+  auto type = dyn_cast<RankedTensorType>(op.getType());
+  if (!elements || !type)
+    return std::nullopt;
+  HostTensor out = filledTensor(type, 0);
+  int64_t i = 0;
+  if (isa<FloatType>(type.getElementType())) {
+    for (const APFloat &value : elements.getValues<APFloat>()) {
+      APFloat wide = value;
+      bool loses = false;
+      wide.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
+      out.data[i++] = wide.convertToDouble();
+    }
+  } else {
+    bool isBool = type.getElementType().isInteger(1);
+    for (const APInt &value : elements.getValues<APInt>())
+      out.data[i++] = static_cast<double>(isBool ? value.getZExtValue()
+                                                 : value.getSExtValue());
+  }
+  return out;
+}
+
+std::optional<HostTensor> ff::evaluateElementwise(Operation *op,
+                                                  ArrayRef<HostTensor> in) {
+  if (op->getNumResults() != 1)
+    return std::nullopt;
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!type)
+    return std::nullopt;
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return constantTensor(constant);
+  if (Unary rule = unaryRule(op))
+    return mapElements(type, [&](int64_t i) { return rule(in[0].data[i]); });
+  if (Binary rule = binaryRule(op))
+    return mapElements(
+        type, [&](int64_t i) { return rule(in[0].data[i], in[1].data[i]); });
+  if (auto cmp = dyn_cast<arith::CmpFOp>(op))
+    return mapElements(type, [&](int64_t i) {
+      return compare(cmp.getPredicate(), in[0].data[i], in[1].data[i]);
+    });
+  if (auto cmp = dyn_cast<arith::CmpIOp>(op))
+    return mapElements(type, [&](int64_t i) {
+      return compare(cmp.getPredicate(), in[0].data[i], in[1].data[i]);
+    });
+  if (isa<arith::SelectOp>(op))
+    return mapElements(type, [&](int64_t i) {
+      // The condition may be one value for the whole tensor.
+      double condition = in[0].data[in[0].size() == 1 ? 0 : i];
+      return condition != 0 ? in[1].data[i] : in[2].data[i];
+    });
+  if (isa<math::FmaOp>(op))
+    return mapElements(type, [&](int64_t i) {
+      return in[0].data[i] * in[1].data[i] + in[2].data[i];
+    });
+  if (auto act = dyn_cast<ActivationOp>(op))
+    return mapElements(type, [&](int64_t i) {
+      return activate(act.getKind(), in[0].data[i]);
+    });
+  if (auto act = dyn_cast<ActivationBackwardOp>(op))
+    return mapElements(type, [&](int64_t i) {
+      return in[1].data[i] * activateDerivative(act.getKind(), in[0].data[i]);
+    });
+  return std::nullopt;
+}
