@@ -1,0 +1,394 @@
+//===- Program.cpp - One function as runtime calls -----------------------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/host/Program.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace ff;
+
+//===----------------------------------------------------------------------===//
+// HostModule
+//===----------------------------------------------------------------------===//
+
+HostModule::HostModule(ModuleOp module) : module(module) {
+  MLIRContext *context = module.getContext();
+  ptr = LLVM::LLVMPointerType::get(context);
+  i32 = IntegerType::get(context, 32);
+  i64 = IntegerType::get(context, 64);
+  voidType = LLVM::LLVMVoidType::get(context);
+  int32_t group = 0;
+  for (auto [number, unit] : llvm::enumerate(module.getOps<UnitOp>())) {
+    unitNumbers[unit.getSymNameAttr()] = number;
+    for (auto attr : unit.getGroups().getAsRange<GroupAttr>()) {
+      int64_t bytes = attr.getDtype().getIntOrFloatBitWidth() / 8;
+      for (auto [name, offset] :
+           llvm::zip_equal(attr.getParams(), attr.getOffsets()))
+        places[{unit.getSymNameAttr(), name}] = {group, offset * bytes};
+      ++group;
+    }
+  }
+}
+
+HostModule::GroupPlace HostModule::lookup(FlatSymbolRefAttr unit,
+                                          StringAttr param) const {
+  // Names in operations carry no type, names in groups may: compare by text.
+  return places.lookup(
+      {unit.getAttr(), StringAttr::get(param.getContext(), param.getValue())});
+}
+
+LLVM::LLVMFuncOp HostModule::declare(StringRef name, Type result,
+                                     ArrayRef<Type> args) {
+  if (auto known = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
+    return known;
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  return builder.create<LLVM::LLVMFuncOp>(
+      module.getLoc(), name, LLVM::LLVMFunctionType::get(result, args));
+}
+
+int32_t HostModule::getMatmul(llvm::json::Value descriptor) {
+  std::string key = llvm::formatv("{0}", descriptor).str();
+  auto [it, fresh] = matmulNumbers.try_emplace(key, matmuls.size());
+  if (fresh)
+    matmuls.push_back(std::move(descriptor));
+  return it->second;
+}
+
+//===----------------------------------------------------------------------===//
+// FunctionLowering
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class FunctionLowering {
+public:
+  FunctionLowering(func::FuncOp func, HostModule &host)
+      : func(func), host(host), b(func.getContext()), analysis(func) {}
+
+  LogicalResult run();
+
+private:
+  void createFunction();
+  LogicalResult lower(Operation &op);
+  LogicalResult lower(LaunchOp op);
+  LogicalResult lower(MatmulOp op);
+  LogicalResult lower(RandomOp op);
+  LogicalResult lower(EmbeddingOp op);
+  LogicalResult lower(EmbeddingBackwardOp op);
+  LogicalResult lower(func::CallOp op);
+  void lowerCollective(Operation &op);
+
+  Value constant(Type type, int64_t value) {
+    return b.create<LLVM::ConstantOp>(loc, type,
+                                      b.getIntegerAttr(type, value));
+  }
+  Value advance(Value pointer, int64_t bytes) {
+    if (bytes == 0)
+      return pointer;
+    return b.create<LLVM::GEPOp>(loc, host.ptr, b.getI8Type(), pointer,
+                                 ArrayRef<LLVM::GEPArg>{
+                                     static_cast<int32_t>(bytes)});
+  }
+  Value advance64(Value pointer, int64_t bytes) {
+    return b.create<LLVM::GEPOp>(loc, host.ptr, b.getI8Type(), pointer,
+                                 ValueRange{constant(host.i64, bytes)});
+  }
+  /// Calls a function of the runtime; the types come from the operands.
+  Value call(StringRef name, Type result, ValueRange operands) {
+    auto callee =
+        host.declare(name, result, llvm::to_vector(operands.getTypes()));
+    auto op = b.create<LLVM::CallOp>(loc, callee, operands);
+    return op.getNumResults() ? op.getResult() : Value();
+  }
+  /// Where the elements of `value` begin in memory.
+  Value pointerTo(Value value);
+  Value rootPointer(Value root);
+
+  func::FuncOp func;
+  HostModule &host;
+  OpBuilder b;
+  BufferAnalysis analysis;
+  Location loc = func.getLoc();
+  LLVM::LLVMFuncOp lowered;
+  Value ctx, frame, buffers;
+  SmallVector<Value> resultPointers;
+  llvm::DenseMap<Value, Value> pointers;
+};
+
+} // namespace
+
+void FunctionLowering::createFunction() {
+  bool program = func->hasAttr(kProgramAttr);
+  SmallVector<Type> args{host.ptr};
+  if (!program)
+    args.append(1 + func.getNumArguments() + func.getNumResults(), host.ptr);
+  b.setInsertionPoint(func);
+  std::string name = func.getName().str();
+  func.setName(name + ".tensors");
+  lowered = b.create<LLVM::LLVMFuncOp>(
+      loc, program ? "ff_program_" + name : name,
+      LLVM::LLVMFunctionType::get(host.voidType, args));
+  if (!program)
+    lowered.setLinkage(LLVM::Linkage::Internal);
+  Block *entry = lowered.addEntryBlock(b);
+  b.setInsertionPointToStart(entry);
+  ctx = entry->getArgument(0);
+
+  // One array serves all launches: the runtime reads it before it returns.
+  size_t most = 1;
+  for (auto launch : func.getBody().getOps<LaunchOp>())
+    most = std::max<size_t>(most,
+                            launch->getNumOperands() + launch->getNumResults());
+  buffers = b.create<LLVM::AllocaOp>(loc, host.ptr, host.ptr,
+                                     constant(host.i64, most));
+  if (program) {
+    frame = call("ff_rt_arena", host.ptr, {ctx});
+    for (auto [i, arg] : llvm::enumerate(func.getArguments()))
+      pointers[arg] = call("ff_rt_input", host.ptr, {ctx, constant(host.i32, i)});
+    for (unsigned i = 0; i < func.getNumResults(); ++i)
+      resultPointers.push_back(
+          call("ff_rt_output", host.ptr, {ctx, constant(host.i32, i)}));
+    return;
+  }
+  frame = entry->getArgument(1);
+  unsigned next = 2;
+  for (Value arg : func.getArguments())
+    pointers[arg] = entry->getArgument(next++);
+  for (unsigned i = 0; i < func.getNumResults(); ++i)
+    resultPointers.push_back(entry->getArgument(next++));
+}
+
+Value FunctionLowering::rootPointer(Value root) {
+  Value &pointer = pointers[root];
+  if (pointer)
+    return pointer;
+  if (auto it = analysis.resultOf.find(root); it != analysis.resultOf.end())
+    return pointer = resultPointers[it->second];
+  if (auto it = analysis.gradOf.find(root); it != analysis.gradOf.end()) {
+    auto [reduce, index] = it->second;
+    HostModule::GroupPlace place = host.lookup(
+        reduce.getUnitAttr(), cast<StringAttr>(reduce.getParams()[index]));
+    Value base = call("ff_rt_group_grad", host.ptr,
+                      {ctx, constant(host.i32, place.group),
+                       constant(host.i32, *reduce.getSlot())});
+    return pointer = advance64(base, place.byteOffset);
+  }
+  Operation *def = root.getDefiningOp();
+  if (isa<LossSeedOp>(def))
+    return pointer = call("ff_rt_loss_seed", host.ptr, {ctx});
+  if (auto view = dyn_cast<ViewOp>(def)) {
+    HostModule::GroupPlace place =
+        host.lookup(view.getUnitSymbol(), view.getParamAttr());
+    Value base = call("ff_rt_group_data", host.ptr,
+                      {ctx, constant(host.i32, place.group)});
+    return pointer = advance64(base, place.byteOffset);
+  }
+  auto offsets = def->getAttrOfType<DenseI64ArrayAttr>(kOffsetsAttr);
+  int64_t offset = offsets[cast<OpResult>(root).getResultNumber()];
+  return pointer = advance64(frame, offset);
+}
+
+Value FunctionLowering::pointerTo(Value value) {
+  StridedView view = resolveView(value);
+  int64_t bytes = view.offset *
+                  cast<RankedTensorType>(value.getType())
+                      .getElementTypeBitWidth() /
+                  8;
+  Value root = rootPointer(view.root);
+  return bytes ? advance64(root, bytes) : root;
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+LogicalResult FunctionLowering::lower(LaunchOp op) {
+  SmallVector<Value> all;
+  for (Value input : op.getInputs())
+    all.push_back(pointerTo(input));
+  for (Value output : op.getOutputs())
+    all.push_back(rootPointer(output));
+  for (auto [i, pointer] : llvm::enumerate(all)) {
+    Value slot = advance(buffers, i * 8);
+    b.create<LLVM::StoreOp>(loc, pointer, slot);
+  }
+  auto type = b.getFunctionType({host.ptr, host.i64, host.i64}, {});
+  Value kernel = b.create<func::ConstantOp>(loc, type, op.getKernelAttr());
+  kernel = b.create<UnrealizedConversionCastOp>(loc, host.ptr, kernel)
+               .getResult(0);
+  call("ff_rt_parallel_for", host.voidType,
+       {ctx, kernel, buffers, constant(host.i64, op.getIterations()),
+        constant(host.i64, op.getGrain())});
+  return success();
+}
+
+static llvm::json::Array toJson(ArrayRef<int64_t> values) {
+  llvm::json::Array array;
+  for (int64_t value : values)
+    array.push_back(value);
+  return array;
+}
+
+/// Strides of a matmul operand as (batch dims, rows, columns).
+static llvm::json::Array matrixStrides(ArrayRef<int64_t> strides,
+                                       size_t batchDims, bool transposed) {
+  SmallVector<int64_t> result(strides);
+  size_t rank = result.size();
+  if (transposed)
+    std::swap(result[rank - 1], result[rank - 2]);
+  // A shared operand repeats over the batch.
+  result.insert(result.begin(), batchDims - (rank - 2), 0);
+  return toJson(result);
+}
+
+LogicalResult FunctionLowering::lower(MatmulOp op) {
+  auto lhs = cast<RankedTensorType>(op.getLhs().getType());
+  auto out = cast<RankedTensorType>(op.getType());
+  StringRef dtype = getDtypeName(out.getElementType());
+  size_t batchDims = out.getRank() - 2;
+  ArrayRef<int64_t> shape = out.getShape();
+  int64_t k = lhs.getDimSize(lhs.getRank() - (op.getTransposeLhs() ? 2 : 1));
+  llvm::json::Object descriptor{
+      {"dtype", dtype},
+      {"batch", toJson(shape.take_front(batchDims))},
+      {"m", shape[batchDims]},
+      {"n", shape[batchDims + 1]},
+      {"k", k},
+      {"a_strides", matrixStrides(resolveView(op.getLhs()).strides, batchDims,
+                                  op.getTransposeLhs())},
+      {"b_strides", matrixStrides(resolveView(op.getRhs()).strides, batchDims,
+                                  op.getTransposeRhs())},
+      {"c_strides", toJson(rowMajorStrides(shape))},
+      {"bias", static_cast<bool>(op.getBias())},
+      {"activation", nullptr}};
+  if (op.getActivation())
+    descriptor["activation"] = stringifyActivationKind(*op.getActivation());
+  Value bias = op.getBias() ? pointerTo(op.getBias())
+                            : b.create<LLVM::ZeroOp>(loc, host.ptr).getResult();
+  int32_t number = host.getMatmul(std::move(descriptor));
+  call("ff_rt_matmul", host.voidType,
+       {ctx, constant(host.i32, number), pointerTo(op.getLhs()),
+        pointerTo(op.getRhs()), bias, rootPointer(op.getResult())});
+  return success();
+}
+
+LogicalResult FunctionLowering::lower(RandomOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  int64_t batch = type.getDimSize(0);
+  call("ff_rt_random", host.voidType,
+       {ctx, constant(host.i32, op.getSite()),
+        constant(host.i32, static_cast<int64_t>(op.getDistribution())),
+        constant(host.i32, getDtypeCode(type.getElementType())),
+        rootPointer(op.getResult()), constant(host.i64, batch),
+        constant(host.i64, type.getNumElements() / batch)});
+  return success();
+}
+
+LogicalResult FunctionLowering::lower(EmbeddingOp op) {
+  auto table = cast<RankedTensorType>(op.getTable().getType());
+  auto ids = cast<RankedTensorType>(op.getIds().getType());
+  call("ff_rt_embedding", host.voidType,
+       {ctx, constant(host.i32, getDtypeCode(table.getElementType())),
+        pointerTo(op.getTable()), pointerTo(op.getIds()),
+        rootPointer(op.getResult()), constant(host.i64, ids.getNumElements()),
+        constant(host.i64, table.getDimSize(0)),
+        constant(host.i64, table.getDimSize(1))});
+  return success();
+}
+
+LogicalResult FunctionLowering::lower(EmbeddingBackwardOp op) {
+  auto table = cast<RankedTensorType>(op.getType());
+  auto ids = cast<RankedTensorType>(op.getIds().getType());
+  call("ff_rt_embedding_grad", host.voidType,
+       {ctx, constant(host.i32, getDtypeCode(table.getElementType())),
+        pointerTo(op.getGrad()), pointerTo(op.getIds()),
+        rootPointer(op.getResult()), constant(host.i64, ids.getNumElements()),
+        constant(host.i64, table.getDimSize(0)),
+        constant(host.i64, table.getDimSize(1))});
+  return success();
+}
+
+LogicalResult FunctionLowering::lower(func::CallOp op) {
+  SmallVector<Value> operands{ctx};
+  auto at = op->getAttrOfType<IntegerAttr>(kFrameAttr);
+  operands.push_back(at ? advance64(frame, at.getInt()) : frame);
+  for (Value operand : op.getOperands())
+    operands.push_back(pointerTo(operand));
+  for (Value result : op.getResults())
+    operands.push_back(rootPointer(result));
+  // The callee has this name once it is lowered; declared types would clash.
+  b.create<LLVM::CallOp>(loc, TypeRange(), op.getCallee(), operands);
+  return success();
+}
+
+void FunctionLowering::lowerCollective(Operation &op) {
+  auto unit = [&](FlatSymbolRefAttr name) {
+    return constant(host.i32, host.getUnitNumber(name));
+  };
+  llvm::TypeSwitch<Operation *>(&op)
+      .Case([&](GatherStartOp start) {
+        call("ff_rt_gather_start", host.voidType,
+             {ctx, unit(start.getUnitAttr()),
+              constant(host.i32, *start.getSlot())});
+      })
+      .Case([&](GatherWaitOp wait) {
+        auto start = wait.getPending().getDefiningOp<GatherStartOp>();
+        call("ff_rt_gather_wait", host.voidType,
+             {ctx, unit(start.getUnitAttr())});
+      })
+      .Case([&](ReleaseOp release) {
+        auto wait = release.getUnit().getDefiningOp<GatherWaitOp>();
+        auto start = wait.getPending().getDefiningOp<GatherStartOp>();
+        call("ff_rt_release", host.voidType, {ctx, unit(start.getUnitAttr())});
+      })
+      .Case([&](ReduceGradientsOp reduce) {
+        call("ff_rt_reduce_start", host.voidType,
+             {ctx, unit(reduce.getUnitAttr()),
+              constant(host.i32, *reduce.getSlot())});
+      })
+      .Case([&](ReduceWaitOp wait) {
+        call("ff_rt_reduce_wait", host.voidType,
+             {ctx, unit(wait.getUnitAttr())});
+      });
+}
+
+LogicalResult FunctionLowering::lower(Operation &op) {
+  loc = op.getLoc();
+  if (isViewOp(&op) || isa<ViewOp, LossSeedOp, arith::ConstantOp>(op))
+    return success();
+  if (isa<GatherStartOp, GatherWaitOp, ReleaseOp, ReduceGradientsOp,
+          ReduceWaitOp>(op)) {
+    lowerCollective(op);
+    return success();
+  }
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case<LaunchOp, MatmulOp, RandomOp, EmbeddingOp, EmbeddingBackwardOp,
+            func::CallOp>([&](auto concrete) { return lower(concrete); })
+      .Case([&](func::ReturnOp) {
+        b.create<LLVM::ReturnOp>(loc, ValueRange());
+        return success();
+      })
+      .Default([](Operation *other) {
+        return other->emitOpError("cannot become a runtime call");
+      });
+}
+
+LogicalResult FunctionLowering::run() {
+  createFunction();
+  for (Operation &op : func.getBody().front())
+    if (failed(lower(op)))
+      return failure();
+  func.erase();
+  return success();
+}
+
+LogicalResult ff::lowerFunction(func::FuncOp func, HostModule &host) {
+  return FunctionLowering(func, host).run();
+}

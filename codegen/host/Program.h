@@ -1,0 +1,57 @@
+//===- Program.h - One function as runtime calls ---------------*- C++ -*-===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FF_CODEGEN_HOST_PROGRAM_H
+#define FF_CODEGEN_HOST_PROGRAM_H
+
+#include "codegen/host/Host.h"
+#include "dialect/View.h"
+#include "passes/Buffers.h"
+#include "passes/Units.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace ff {
+
+/// What the functions of a module share while they are lowered: declarations of
+/// the runtime, the numbers of units and groups, and the matmul table.
+class HostModule {
+public:
+  explicit HostModule(mlir::ModuleOp module);
+
+  mlir::LLVM::LLVMFuncOp declare(llvm::StringRef name, mlir::Type result,
+                                 llvm::ArrayRef<mlir::Type> args);
+  /// The number of the matmul with this descriptor.
+  int32_t getMatmul(llvm::json::Value descriptor);
+  int32_t getUnitNumber(mlir::FlatSymbolRefAttr unit) const {
+    return unitNumbers.lookup(unit.getAttr());
+  }
+  struct GroupPlace {
+    int32_t group;
+    int64_t byteOffset;
+  };
+  GroupPlace lookup(mlir::FlatSymbolRefAttr unit, mlir::StringAttr param) const;
+
+  mlir::ModuleOp module;
+  mlir::Type ptr, i32, i64, voidType;
+  std::vector<llvm::json::Value> matmuls;
+
+private:
+  llvm::DenseMap<mlir::Attribute, int32_t> unitNumbers;
+  llvm::DenseMap<std::pair<mlir::Attribute, mlir::Attribute>, GroupPlace>
+      places;
+  llvm::StringMap<int32_t> matmulNumbers;
+};
+
+/// Lowers one program or block; the new function replaces `func`.
+mlir::LogicalResult lowerFunction(mlir::func::FuncOp func, HostModule &host);
+
+} // namespace ff
+
+#endif // FF_CODEGEN_HOST_PROGRAM_H

@@ -1,0 +1,593 @@
+//===- Differentiate.cpp - Adds the backward of the program that trains --===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/FF.h"
+#include "dialect/View.h"
+#include "passes/Passes.h"
+#include "passes/Spec.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <map>
+
+namespace ff {
+#define GEN_PASS_DEF_DIFFERENTIATE
+#include "passes/Passes.h.inc"
+} // namespace ff
+
+using namespace mlir;
+using namespace ff;
+
+namespace {
+
+/// The forward and backward functions of a block, for one set of arguments
+/// whose gradients are wanted and one set of results that have gradients.
+struct BlockVariant {
+  func::FuncOp forward;  ///< (args) -> (results, residuals)
+  func::FuncOp backward; ///< (args that it needs, residuals, result gradients)
+                         ///< -> gradients of the wanted arguments
+  SmallVector<unsigned> backwardArgs; ///< the arguments of the block among these
+  SmallVector<unsigned> gradArgs;     ///< the arguments that have a gradient
+};
+
+/// A gradient in the making: contributions that are not yet added up. Slices
+/// are kept apart, so that those that tile a dim become one concatenation.
+struct Contributions {
+  struct Slice {
+    int64_t dim, start;
+    Value grad;
+  };
+  SmallVector<Value> whole;
+  SmallVector<Slice> slices;
+};
+
+class Differentiator {
+public:
+  Differentiator(ModuleOp module) : module(module), symbols(module) {}
+
+  LogicalResult differentiateProgram(func::FuncOp program);
+
+private:
+  FailureOr<BlockVariant> getVariant(func::FuncOp block, ArrayRef<bool> active,
+                                     ArrayRef<bool> seeded);
+  LogicalResult backward(Block &body, OpBuilder builder,
+                         llvm::DenseSet<Value> &active,
+                         llvm::DenseMap<Value, Contributions> &grads);
+  LogicalResult backwardCall(func::CallOp call, OpBuilder &builder,
+                             llvm::DenseSet<Value> &active,
+                             llvm::DenseMap<Value, Contributions> &grads);
+  void markActive(Block &body, llvm::DenseSet<Value> &active);
+  void split(func::FuncOp block, Region &joint, BlockVariant &variant);
+  bool isTrainable(ParamOp param);
+
+  ModuleOp module;
+  SymbolTable symbols;
+  std::map<std::string, BlockVariant> variants;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Activity
+//===----------------------------------------------------------------------===//
+
+bool Differentiator::isTrainable(ParamOp param) {
+  auto component = symbols.lookup<ComponentOp>(
+      param.getParam().getRootReference().getValue());
+  return component.getTrain() == TrainMode::Full;
+}
+
+static bool isFloatTensor(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && isa<FloatType>(tensor.getElementType());
+}
+
+/// A value is active where a gradient can flow through it to something that is
+/// trained.
+void Differentiator::markActive(Block &body, llvm::DenseSet<Value> &active) {
+  for (Operation &op : body) {
+    if (auto param = dyn_cast<ParamOp>(op)) {
+      if (isTrainable(param))
+        active.insert(param.getResult());
+      continue;
+    }
+    if (isa<StopGradientOp>(op))
+      continue;
+    if (!llvm::any_of(op.getOperands(),
+                      [&](Value v) { return active.contains(v); }))
+      continue;
+    for (Value result : op.getResults())
+      if (isFloatTensor(result.getType()))
+        active.insert(result);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Accumulation
+//===----------------------------------------------------------------------===//
+
+/// The slices as one concatenation where they do not overlap; zeros fill gaps.
+static Value concatSlices(OpBuilder &b, Location loc, RankedTensorType type,
+                          MutableArrayRef<Contributions::Slice> slices) {
+  int64_t dim = slices[0].dim, end = 0;
+  llvm::sort(slices, [](const auto &x, const auto &y) {
+    return x.start < y.start;
+  });
+  SmallVector<Value> parts;
+  auto fill = [&](int64_t size) {
+    if (size <= 0)
+      return;
+    SmallVector<int64_t> shape(type.getShape());
+    shape[dim] = size;
+    parts.push_back(createSplat(
+        b, loc, RankedTensorType::get(shape, type.getElementType()), 0));
+  };
+  for (const Contributions::Slice &slice : slices) {
+    if (slice.dim != dim || slice.start < end)
+      return {};
+    fill(slice.start - end);
+    parts.push_back(slice.grad);
+    end = slice.start +
+          cast<RankedTensorType>(slice.grad.getType()).getDimSize(dim);
+  }
+  fill(type.getDimSize(dim) - end);
+  if (parts.size() == 1)
+    return parts[0];
+  return b.create<ConcatOp>(loc, type, parts, dim);
+}
+
+/// Adds up the contributions to the gradient of `value`; null if none.
+static Value finish(OpBuilder &b, Value value, Contributions &parts) {
+  Location loc = value.getLoc();
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<Value> terms = parts.whole;
+  if (!parts.slices.empty()) {
+    if (Value joined = concatSlices(b, loc, type, parts.slices)) {
+      terms.push_back(joined);
+    } else {
+      for (Contributions::Slice &slice : parts.slices)
+        terms.push_back(concatSlices(b, loc, type, slice));
+    }
+  }
+  Value sum;
+  for (Value term : terms)
+    sum = sum ? b.create<arith::AddFOp>(loc, sum, term).getResult() : term;
+  return sum;
+}
+
+//===----------------------------------------------------------------------===//
+// Backward of a body
+//===----------------------------------------------------------------------===//
+
+/// Emits at `builder` the gradients of every active value of `body` that the
+/// seeds in `grads` reach, last operation first.
+LogicalResult
+Differentiator::backward(Block &body, OpBuilder builder,
+                         llvm::DenseSet<Value> &active,
+                         llvm::DenseMap<Value, Contributions> &grads) {
+  SmallVector<Operation *> order;
+  for (Operation &op : body)
+    order.push_back(&op);
+  for (Operation *op : llvm::reverse(order)) {
+    if (!llvm::any_of(op->getResults(),
+                      [&](Value v) { return active.contains(v); }) ||
+        isa<ParamOp>(op))
+      continue;
+    if (auto call = dyn_cast<func::CallOp>(op)) {
+      if (failed(backwardCall(call, builder, active, grads)))
+        return failure();
+      continue;
+    }
+    SmallVector<Value> resultGrads;
+    for (Value result : op->getResults()) {
+      auto it = grads.find(result);
+      resultGrads.push_back(
+          it == grads.end() ? Value() : finish(builder, result, it->second));
+    }
+    if (llvm::none_of(resultGrads, [](Value v) { return bool(v); }))
+      continue;
+    if (auto slice = dyn_cast<SliceOp>(op)) {
+      grads[slice.getInput()].slices.push_back(
+          {static_cast<int64_t>(slice.getDim()),
+           static_cast<int64_t>(slice.getStart()), resultGrads[0]});
+      continue;
+    }
+    auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
+    if (!differentiable)
+      return op->emitOpError("has no gradient, but a trainable parameter "
+                             "reaches the loss through it");
+    SmallVector<bool> wanted;
+    for (Value operand : op->getOperands())
+      wanted.push_back(active.contains(operand));
+    SmallVector<Value> operandGrads(op->getNumOperands());
+    differentiable.buildBackward(builder, resultGrads, wanted, operandGrads);
+    for (auto [operand, want, grad] :
+         llvm::zip_equal(op->getOperands(), wanted, operandGrads))
+      if (want && grad)
+        grads[operand].whole.push_back(grad);
+  }
+  return success();
+}
+
+LogicalResult
+Differentiator::backwardCall(func::CallOp call, OpBuilder &builder,
+                             llvm::DenseSet<Value> &active,
+                             llvm::DenseMap<Value, Contributions> &grads) {
+  SmallVector<bool> wanted, seeded;
+  SmallVector<Value> seeds;
+  for (Value operand : call.getOperands())
+    wanted.push_back(active.contains(operand));
+  for (Value result : call.getResults()) {
+    auto it = grads.find(result);
+    Value grad =
+        it == grads.end() ? Value() : finish(builder, result, it->second);
+    seeded.push_back(bool(grad));
+    if (grad)
+      seeds.push_back(grad);
+  }
+  if (seeds.empty())
+    return success();
+
+  auto block = symbols.lookup<func::FuncOp>(call.getCallee());
+  FailureOr<BlockVariant> variant = getVariant(block, wanted, seeded);
+  if (failed(variant))
+    return failure();
+
+  // The forward variant returns the results of the block first, then residuals.
+  OpBuilder forwardBuilder(call);
+  auto forward = forwardBuilder.create<func::CallOp>(
+      call.getLoc(), variant->forward, call.getOperands());
+  SmallVector<Value> operands;
+  for (unsigned arg : variant->backwardArgs)
+    operands.push_back(call.getOperand(arg));
+  llvm::append_range(operands,
+                     forward.getResults().drop_front(call.getNumResults()));
+  llvm::append_range(operands, seeds);
+  auto backward = builder.create<func::CallOp>(call.getLoc(),
+                                               variant->backward, operands);
+  for (auto [arg, grad] :
+       llvm::zip_equal(variant->gradArgs, backward.getResults()))
+    grads[call.getOperand(arg)].whole.push_back(grad);
+
+  for (auto [old, now] : llvm::zip(call.getResults(), forward.getResults())) {
+    old.replaceAllUsesWith(now);
+    if (active.erase(old))
+      active.insert(now);
+    // The address of the old value may be that of a new one soon.
+    grads.erase(old);
+  }
+  call.erase();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Variants of a block
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Decides what the forward of a block saves for its backward.
+class Residuals {
+public:
+  explicit Residuals(Block &forward) : forward(forward) {}
+
+  /// Whether the backward can have `value` without saving it.
+  bool isAvailable(Value value);
+  /// Notes that `user`, in the backward, needs `value`.
+  void need(Value value, Operation *user);
+  /// What to save, in program order. To be called once, after all needs.
+  SmallVector<Value> getSaved();
+
+private:
+  bool isForward(Value value) {
+    Operation *def = value.getDefiningOp();
+    return def && def->getBlock() == &forward;
+  }
+
+  Block &forward;
+  llvm::SetVector<Value> saved;
+  SmallVector<Value> cheapNeeds;
+};
+
+} // namespace
+
+/// Cheap to compute again: it fuses into the loop that uses it.
+static bool isCheap(Operation *op) {
+  return isViewOp(op) ||
+         isa<IotaOp, ActivationOp, LayerNormOp, RmsNormOp, StopGradientOp>(
+             op) ||
+         isa<arith::ArithDialect>(op->getDialect());
+}
+
+bool Residuals::isAvailable(Value value) {
+  if (saved.contains(value) || !isForward(value))
+    return true;
+  Operation *def = value.getDefiningOp();
+  return isCheap(def) && llvm::all_of(def->getOperands(), [&](Value operand) {
+           return isAvailable(operand);
+         });
+}
+
+void Residuals::need(Value value, Operation *user) {
+  if (!isForward(value))
+    return;
+  Operation *def = value.getDefiningOp();
+  // To have a view is to have what it views.
+  if (isViewOp(def))
+    return need(def->getOperand(0), user);
+  // The operand of a contraction must lie in memory anyway: reading what the
+  // forward wrote is cheaper than writing it again.
+  bool constant = def->hasTrait<OpTrait::ConstantLike>() || isa<IotaOp>(def);
+  bool inMemory = isViewOp(user) ||
+                  isa<MatmulOp, AttentionBackwardOp, func::CallOp>(user);
+  if (!isCheap(def) || (inMemory && !constant))
+    saved.insert(value);
+  else
+    cheapNeeds.push_back(value);
+}
+
+SmallVector<Value> Residuals::getSaved() {
+  for (Value value : cheapNeeds)
+    if (!isAvailable(value))
+      saved.insert(value);
+  SmallVector<Value> order(saved.begin(), saved.end());
+  llvm::sort(order, [](Value a, Value b) {
+    if (a.getDefiningOp() != b.getDefiningOp())
+      return a.getDefiningOp()->isBeforeInBlock(b.getDefiningOp());
+    return cast<OpResult>(a).getResultNumber() <
+           cast<OpResult>(b).getResultNumber();
+  });
+  return order;
+}
+
+/// Clones into the backward what it can compute again of the forward.
+static Value recompute(OpBuilder &b, Value value, IRMapping &mapping) {
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  Operation *def = value.getDefiningOp();
+  for (Value operand : def->getOperands())
+    recompute(b, operand, mapping);
+  b.clone(*def, mapping);
+  return mapping.lookup(value);
+}
+
+static std::string maskText(ArrayRef<bool> mask) {
+  std::string text;
+  for (bool bit : mask)
+    text += bit ? '1' : '0';
+  return text;
+}
+
+FailureOr<BlockVariant> Differentiator::getVariant(func::FuncOp block,
+                                                   ArrayRef<bool> wanted,
+                                                   ArrayRef<bool> seeded) {
+  std::string key =
+      (block.getName() + "/" + maskText(wanted) + "/" + maskText(seeded)).str();
+  if (auto it = variants.find(key); it != variants.end())
+    return it->second;
+
+  // A working copy: the forward in its first block, the backward in a second.
+  OwningOpRef<func::FuncOp> joint = block.clone();
+  Region &region = joint->getBody();
+  Block &forward = region.front();
+  Block *back = new Block;
+  region.push_back(back);
+
+  llvm::DenseSet<Value> active;
+  for (auto [arg, want] : llvm::zip_equal(forward.getArguments(), wanted))
+    if (want)
+      active.insert(arg);
+  markActive(forward, active);
+
+  llvm::DenseMap<Value, Contributions> grads;
+  for (auto [value, has] :
+       llvm::zip_equal(forward.getTerminator()->getOperands(), seeded))
+    if (has)
+      grads[value].whole.push_back(
+          back->addArgument(value.getType(), value.getLoc()));
+
+  auto builder = OpBuilder::atBlockEnd(back);
+  if (failed(backward(forward, builder, active, grads)))
+    return failure();
+  BlockVariant variant;
+  SmallVector<Value> argGrads;
+  for (auto [i, arg] : llvm::enumerate(forward.getArguments())) {
+    auto it = grads.find(arg);
+    if (!wanted[i] || it == grads.end())
+      continue;
+    if (Value grad = finish(builder, arg, it->second)) {
+      variant.gradArgs.push_back(i);
+      argGrads.push_back(grad);
+    }
+  }
+  builder.create<func::ReturnOp>(block.getLoc(), argGrads);
+  split(block, region, variant);
+  variants[key] = variant;
+  return variant;
+}
+
+/// A new private function after `block`, with an empty body.
+static func::FuncOp createAfter(func::FuncOp block, StringRef suffix,
+                                FunctionType type, SymbolTable &symbols) {
+  auto func = func::FuncOp::create(block.getLoc(),
+                                   (block.getName() + suffix).str(), type);
+  func.setPrivate();
+  func->setAttr(kBlockAttr, block->getAttr(kBlockAttr));
+  symbols.insert(func, std::next(Block::iterator(block)));
+  func.addEntryBlock();
+  return func;
+}
+
+void Differentiator::split(func::FuncOp block, Region &joint,
+                           BlockVariant &variant) {
+  Block &forward = joint.front(), &back = joint.back();
+  Residuals residuals(forward);
+  for (Operation &op : back)
+    for (Value operand : op.getOperands())
+      residuals.need(operand, &op);
+  SmallVector<Value> saved = residuals.getSaved();
+
+  // Forward: the block as it is, which also returns the residuals.
+  SmallVector<Type> argTypes(block.getArgumentTypes());
+  SmallVector<Type> resultTypes(block.getResultTypes());
+  for (Value value : saved)
+    resultTypes.push_back(value.getType());
+  OpBuilder b(block.getContext());
+  variant.forward = createAfter(
+      block, "_fwd", b.getFunctionType(argTypes, resultTypes), symbols);
+  variant.forward.setAllArgAttrs(block.getAllArgAttrs());
+  IRMapping mapping;
+  Block &entry = variant.forward.getBody().front();
+  mapping.map(forward.getArguments(), entry.getArguments());
+  b.setInsertionPointToEnd(&entry);
+  for (Operation &op : forward)
+    b.clone(op, mapping);
+  SmallVector<Value> savedHere;
+  for (Value value : saved)
+    savedHere.push_back(mapping.lookup(value));
+  entry.getTerminator()->insertOperands(
+      entry.getTerminator()->getNumOperands(), savedHere);
+
+  // Backward: residuals and seeds come in, cheap values are computed again.
+  SmallVector<Type> backTypes(argTypes);
+  for (Value value : saved)
+    backTypes.push_back(value.getType());
+  llvm::append_range(backTypes, back.getArgumentTypes());
+  SmallVector<Type> gradTypes(back.getTerminator()->getOperandTypes());
+  variant.backward = createAfter(
+      block, "_bwd", b.getFunctionType(backTypes, gradTypes), symbols);
+  Block &backEntry = variant.backward.getBody().front();
+  IRMapping backMapping;
+  unsigned next = 0;
+  for (Value arg : forward.getArguments())
+    backMapping.map(arg, backEntry.getArgument(next++));
+  for (Value value : saved)
+    backMapping.map(value, backEntry.getArgument(next++));
+  for (Value seed : back.getArguments())
+    backMapping.map(seed, backEntry.getArgument(next++));
+  b.setInsertionPointToEnd(&backEntry);
+  for (Operation &op : back) {
+    for (Value operand : op.getOperands())
+      recompute(b, operand, backMapping);
+    b.clone(op, backMapping);
+  }
+
+  llvm::BitVector unused(backEntry.getNumArguments());
+  for (unsigned i = 0; i < argTypes.size(); ++i) {
+    if (backEntry.getArgument(i).use_empty())
+      unused.set(i);
+    else
+      variant.backwardArgs.push_back(i);
+  }
+  variant.backward.eraseArguments(unused);
+}
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+/// One error that names the parameters which no gradient reaches (V4).
+static LogicalResult reportUnreached(func::FuncOp program,
+                                     ArrayRef<ParameterOp> unreached,
+                                     size_t trainable) {
+  if (unreached.empty())
+    return success();
+  InFlightDiagnostic diag =
+      emitError(program.getLoc())
+      << unreached.size() << " of " << trainable
+      << " trainable parameters have no path to the loss of program '"
+      << program.getName() << "'";
+  for (ParameterOp param : unreached.take_front(3))
+    diag.attachNote(param.getLoc())
+        << "'" << cast<ComponentOp>(param->getParentOp()).getSymName() << "."
+        << param.getSymName()
+        << "' is one; freeze its component, or use it in the program";
+  return diag;
+}
+
+LogicalResult Differentiator::differentiateProgram(func::FuncOp program) {
+  Block &body = program.getBody().front();
+  Operation *terminator = body.getTerminator();
+  if (terminator->getNumOperands() != 1 ||
+      cast<RankedTensorType>(terminator->getOperand(0).getType()).getRank() !=
+          0)
+    return emitError(program.getLoc())
+           << "program '" << program.getName()
+           << "' is trained, so it must return one scalar, the loss";
+
+  llvm::DenseSet<Value> active;
+  markActive(body, active);
+  Value loss = terminator->getOperand(0);
+
+  // Emitted in a block of its own, which then joins the body.
+  Block *back = new Block;
+  program.getBody().push_back(back);
+  auto builder = OpBuilder::atBlockEnd(back);
+  llvm::DenseMap<Value, Contributions> grads;
+  grads[loss].whole.push_back(
+      builder.create<LossSeedOp>(loss.getLoc(), loss.getType()));
+  if (failed(backward(body, builder, active, grads)))
+    return failure();
+
+  llvm::MapVector<Attribute, Value> paramGrads;
+  for (auto param : body.getOps<ParamOp>()) {
+    auto it = grads.find(param.getResult());
+    if (it == grads.end() || !active.contains(param.getResult()))
+      continue;
+    Value grad = finish(builder, param.getResult(), it->second);
+    Value &sum = paramGrads[param.getParam()];
+    if (grad)
+      sum = sum ? builder.create<arith::AddFOp>(param.getLoc(), sum, grad)
+                      .getResult()
+                : grad;
+  }
+  SmallVector<ParameterOp> unreached;
+  size_t trainable = 0;
+  for (auto component : module.getOps<ComponentOp>()) {
+    if (component.getTrain() != TrainMode::Full)
+      continue;
+    for (auto param : component.getBody().getOps<ParameterOp>()) {
+      ++trainable;
+      auto ref = SymbolRefAttr::get(
+          component.getSymNameAttr(),
+          {FlatSymbolRefAttr::get(param.getSymNameAttr())});
+      if (Value grad = paramGrads.lookup(ref))
+        builder.create<GradientOp>(param.getLoc(), ref, grad);
+      else
+        unreached.push_back(param);
+    }
+  }
+  body.getOperations().splice(terminator->getIterator(),
+                              back->getOperations());
+  back->erase();
+  return reportUnreached(program, unreached, trainable);
+}
+
+namespace {
+struct DifferentiatePass : ff::impl::DifferentiateBase<DifferentiatePass> {
+  using DifferentiateBase::DifferentiateBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    std::string name = program.empty() ? getTrainProgram(module) : program;
+    if (name.empty())
+      return;
+    auto func = module.lookupSymbol<func::FuncOp>(name);
+    if (!func || !func->hasAttr(kProgramAttr)) {
+      module.emitError() << "train.program '" << name << "' is not a program";
+      return signalPassFailure();
+    }
+    if (failed(Differentiator(module).differentiateProgram(func)))
+      signalPassFailure();
+  }
+};
+} // namespace

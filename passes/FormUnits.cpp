@@ -1,0 +1,96 @@
+//===- FormUnits.cpp - Deals parameters to shard units -------------------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/FF.h"
+#include "passes/Passes.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace ff {
+#define GEN_PASS_DEF_FORMUNITS
+#include "passes/Passes.h.inc"
+} // namespace ff
+
+using namespace mlir;
+using namespace ff;
+
+namespace {
+
+/// A group while it is filled.
+struct Group {
+  Type dtype;
+  bool trainable = false;
+  Type reduceDtype;
+  SmallVector<StringAttr> params;
+  SmallVector<int64_t> offsets;
+  int64_t numel = 0;
+};
+
+/// The groups of a unit, by what makes a group uniform.
+using Unit = SmallVector<Group>;
+
+} // namespace
+
+/// Parameters start at multiples of 16 elements, so that vector loads of any
+/// dtype are aligned to 16 bytes at least.
+static constexpr int64_t kAlignment = 16;
+
+static void addToUnit(Unit &unit, ParameterOp param, bool trainable) {
+  auto type = cast<RankedTensorType>(param.getType());
+  Type dtype = type.getElementType();
+  // Gradients are reduced in f32, or in the dtype where that is wider.
+  Type reduceDtype = dtype;
+  if (dtype.isIntOrFloat() && dtype.getIntOrFloatBitWidth() < 32)
+    reduceDtype = Float32Type::get(param.getContext());
+  auto *group = llvm::find_if(unit, [&](const Group &candidate) {
+    return candidate.dtype == dtype && candidate.trainable == trainable &&
+           candidate.reduceDtype == reduceDtype;
+  });
+  if (group == unit.end()) {
+    unit.push_back({dtype, trainable, reduceDtype, {}, {}, 0});
+    group = &unit.back();
+  }
+  group->params.push_back(param.getSymNameAttr());
+  group->offsets.push_back(group->numel);
+  group->numel += llvm::alignTo(type.getNumElements(), kAlignment);
+}
+
+static void createUnit(OpBuilder &builder, ComponentOp component,
+                       StringRef block, const Unit &unit) {
+  MLIRContext *context = builder.getContext();
+  SmallVector<Attribute> groups;
+  for (const Group &group : unit)
+    groups.push_back(GroupAttr::get(context, group.dtype, group.trainable,
+                                    group.reduceDtype, group.numel,
+                                    group.params, group.offsets));
+  std::string name = component.getSymName().str();
+  if (!block.empty())
+    name += "." + block.str();
+  builder.create<UnitOp>(component.getLoc(), name, component.getSymName(),
+                         builder.getArrayAttr(groups));
+}
+
+namespace {
+struct FormUnitsPass : ff::impl::FormUnitsBase<FormUnitsPass> {
+  void runOnOperation() override {
+    for (auto component :
+         llvm::make_early_inc_range(getOperation().getOps<ComponentOp>())) {
+      bool trainable = component.getTrain() == TrainMode::Full;
+      // The key "" is the root unit.
+      llvm::MapVector<StringRef, Unit> units;
+      for (auto param : component.getBody().getOps<ParameterOp>())
+        addToUnit(units[param.getBlock().value_or("")], param, trainable);
+      OpBuilder builder(component);
+      builder.setInsertionPointAfter(component);
+      for (auto &[block, unit] : units)
+        createUnit(builder, component, block, unit);
+    }
+  }
+};
+} // namespace
