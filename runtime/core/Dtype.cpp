@@ -1,4 +1,10 @@
-//@ Element types and their conversions
+//===- Dtype.cpp - Element types and their conversions --------------------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/core/Dtype.h"
 #include "runtime/core/Error.h"
@@ -128,6 +134,8 @@ float f16ToFloat(uint16_t value) {
 
 void convertElements(DType srcType, const void *src, DType dstType, void *dst,
                      int64_t n) {
+  if (n == 0)
+    return;
   if (srcType == dstType) {
     std::memcpy(dst, src, static_cast<size_t>(n) * dtypeSize(srcType));
     return;

@@ -1,4 +1,10 @@
-//@ Element types and their conversions
+//===- Dtype.h - Element types and their conversions ----------------------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FF_RUNTIME_CORE_DTYPE_H
 #define FF_RUNTIME_CORE_DTYPE_H

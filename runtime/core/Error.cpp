@@ -1,4 +1,10 @@
-//@ Errors that end the trainer
+//===- Error.cpp - Errors that end the trainer ----------------------------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/core/Error.h"
 

@@ -1,4 +1,10 @@
-//@ Errors that end the trainer
+//===- Error.h - Errors that end the trainer ------------------------------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Inside the runtime a failure is an exception of type Error. It never crosses
 // the C ABI: the outermost function of each thread hands it to fatal(), which

@@ -1,4 +1,10 @@
-//@ Parses the metadata of a compiled spec
+//===- Metadata.cpp - Parses the metadata of a compiled spec --------------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/core/Metadata.h"
 #include "runtime/core/Error.h"

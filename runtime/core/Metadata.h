@@ -1,4 +1,10 @@
-//@ The metadata of a compiled spec as plain structs
+//===- Metadata.h - The metadata of a compiled spec as plain structs ------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // The meaning of each field is in runtime/abi/metadata.md. Names here are those
 // of the JSON text in camelBack.

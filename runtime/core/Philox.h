@@ -1,4 +1,10 @@
-//@ Counter-based random numbers
+//===- Philox.h - Counter-based random numbers ----------------------------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Philox4x32-10 of Salmon et al., "Parallel random numbers: as easy as 1, 2,
 // 3", SC 2011. metadata.md says which counters are used for what; the data

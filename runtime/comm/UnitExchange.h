@@ -1,0 +1,78 @@
+//===- UnitExchange.h - Gathers and reduces units ------------ -*- C++ -*-===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FF_RUNTIME_COMM_UNITEXCHANGE_H
+#define FF_RUNTIME_COMM_UNITEXCHANGE_H
+
+#include "runtime/comm/CommThread.h"
+#include "runtime/comm/Communicator.h"
+#include "runtime/core/Arena.h"
+
+#include <atomic>
+
+namespace ff::rt {
+
+/// The sharded parameters of a rank while a program runs. What generated code
+/// calls is checked against the slots of the program: a call out of turn is an
+/// internal Error.
+class UnitExchange {
+public:
+  UnitExchange(const Metadata &metadata, const Program &program,
+               const Layout &layout, const Arena &arena, Communicator &comm);
+
+  void gatherStart(int unit, int slot);
+  void gatherWait(int unit);
+  void release(int unit);
+  const void *groupData(int group) const;
+  void *groupGrad(int group, int slot) const;
+  void reduceStart(int unit, int slot);
+  void reduceWait(int unit);
+
+  /// The gradient slices start at zero: call it before the first micro-batch of
+  /// an optimizer step.
+  void beginStep();
+
+  /// Sums the gradient slices over the replicate axis, once for all
+  /// micro-batches; the gradients of the step are complete after it.
+  void finishStep();
+
+private:
+  enum class State { Idle, Started, Ready };
+  struct UnitState {
+    State gather = State::Idle;
+    int slot = -1;
+    uint64_t gatherTicket = 0;
+    bool reducing = false;
+    uint64_t reduceTicket = 0;
+  };
+  struct Gap {
+    int64_t begin, end;
+  };
+
+  void runTask(const CommThread::Task &task);
+  void gather(int unit, int slot);
+  void reduce(int unit, int slot);
+  void checkSlot(const std::vector<std::vector<int>> &slots, int unit, int slot,
+                 const char *what) const;
+  char *gathered(int group, int slot) const;
+  char *gradient(int group, int slot) const;
+
+  const Metadata &metadata;
+  const Program &program;
+  const Layout &layout;
+  const Arena &arena;
+  Communicator &comm;
+  std::vector<UnitState> units;
+  std::vector<std::vector<Gap>> gaps; ///< of each trainable group
+  std::vector<char> fresh; ///< groups whose gradient slice is still stale
+  CommThread thread;       // last: it uses all of the above
+};
+
+} // namespace ff::rt
+
+#endif // FF_RUNTIME_COMM_UNITEXCHANGE_H

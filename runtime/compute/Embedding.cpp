@@ -1,0 +1,69 @@
+//===- Embedding.cpp - Rows of a table by number --------------------------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/compute/Embedding.h"
+#include "runtime/compute/Threads.h"
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+
+namespace ff::rt {
+
+namespace {
+
+template <typename T>
+void sumRows(const T *dout, const int64_t *ids, T *grad, int64_t n,
+             int64_t rows, int64_t width) {
+  // Each thread owns a range of rows and reads all ids, so that the order of
+  // the sum does not depend on the threads.
+  int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(width, 1));
+  parallelFor(rows, grain, [&](int64_t begin, int64_t end) {
+    std::fill(grad + begin * width, grad + end * width, T(0));
+    for (int64_t i = 0; i < n; ++i) {
+      if (ids[i] < begin || ids[i] >= end)
+        continue;
+      const T *from = dout + i * width;
+      T *to = grad + ids[i] * width;
+      for (int64_t j = 0; j < width; ++j)
+        to[j] += from[j];
+    }
+  });
+}
+
+} // namespace
+
+void embeddingLookup(DType dtype, const void *table, const int64_t *ids,
+                     void *out, int64_t n, int64_t rows, int64_t width) {
+  for (int64_t i = 0; i < n; ++i)
+    if (ids[i] < 0 || ids[i] >= rows)
+      fail("embedding: input row {} has the id {}, but the table has the rows "
+           "0 to {}; fix: a table with more rows, or other data",
+           i, ids[i], rows - 1);
+  size_t rowBytes = static_cast<size_t>(width) * dtypeSize(dtype);
+  const char *from = static_cast<const char *>(table);
+  char *to = static_cast<char *>(out);
+  int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(width, 1));
+  parallelFor(n, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      std::memcpy(to + static_cast<size_t>(i) * rowBytes,
+                  from + static_cast<size_t>(ids[i]) * rowBytes, rowBytes);
+  });
+}
+
+void embeddingGrad(DType dtype, const void *dout, const int64_t *ids,
+                   void *grad, int64_t n, int64_t rows, int64_t width) {
+  if (dtype == FF_F32)
+    return sumRows(static_cast<const float *>(dout), ids,
+                   static_cast<float *>(grad), n, rows, width);
+  if (dtype == FF_F64)
+    return sumRows(static_cast<const double *>(dout), ids,
+                   static_cast<double *>(grad), n, rows, width);
+  failInternal("gradient of an embedding in {}", dtypeName(dtype));
+}
+
+} // namespace ff::rt

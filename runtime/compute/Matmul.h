@@ -1,0 +1,61 @@
+//===- Matmul.h - Matmuls through oneDNN ----------------------------------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FF_RUNTIME_COMPUTE_MATMUL_H
+#define FF_RUNTIME_COMPUTE_MATMUL_H
+
+#include "runtime/core/Metadata.h"
+
+#include <memory>
+#include <vector>
+
+namespace ff::rt {
+
+/// The same matmul with as few batch dims as its strides allow: adjacent dims
+/// are merged, and a batch that only a and c have becomes rows. `swapped` says
+/// that a and b change places, because c is column major.
+struct FoldedMatmul {
+  MatmulType type;
+  bool swapped = false;
+};
+FoldedMatmul foldMatmul(MatmulType type);
+
+/// Floating-point operations of one call.
+double matmulFlops(const MatmulType &type);
+
+/// The primitives of all matmuls of a spec, created once.
+class Matmuls {
+public:
+  /// An Error where oneDNN has no implementation, naming the matmul.
+  explicit Matmuls(const std::vector<MatmulType> &types);
+  ~Matmuls();
+
+  /// Scratchpad that every run needs; the same for all of them.
+  size_t scratchBytes() const;
+  void setScratch(void *scratch);
+
+  /// c = op(a · b [+ bias]). Allocates nothing.
+  void run(size_t matmul, const void *a, const void *b, const void *bias,
+           void *c);
+
+  /// The implementation that oneDNN chose, such as "brg:avx512_core".
+  std::string implementation(size_t matmul) const;
+
+private:
+  struct Primitive;
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+/// The scratchpad for LayoutRequest: what Matmuls::scratchBytes() will be on
+/// this machine.
+size_t matmulScratchBytes(const std::vector<MatmulType> &types);
+
+} // namespace ff::rt
+
+#endif // FF_RUNTIME_COMPUTE_MATMUL_H

@@ -1,0 +1,275 @@
+//===- Layout.cpp - Where everything lies in memory -----------------------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Layout.h"
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+
+namespace ff::rt {
+
+namespace {
+
+size_t alignUp(size_t bytes) {
+  return (bytes + arenaAlignment - 1) / arenaAlignment * arenaAlignment;
+}
+
+/// Hands out consecutive aligned regions.
+class Cursor {
+public:
+  Region take(size_t bytes) {
+    Region region{end, bytes};
+    end = alignUp(end + bytes);
+    return region;
+  }
+  size_t total() const { return end; }
+
+private:
+  size_t end = 0;
+};
+
+/// Places the groups of each unit behind each other in its slots.
+void placeInSlots(const Metadata &metadata, int64_t shard, Layout &layout) {
+  for (const Unit &unit : metadata.units) {
+    size_t gathered = 0, gradients = 0;
+    for (int index : unit.groups) {
+      const Group &group = metadata.groups[index];
+      GroupLayout &place = layout.groups[index];
+      size_t elements = static_cast<size_t>(place.owned * shard);
+      place.slotOffset = gathered;
+      place.gradSlotOffset = gradients;
+      if (!place.aliased)
+        gathered += alignUp(elements * dtypeSize(group.dtype));
+      if (group.trainable)
+        gradients += alignUp(elements * dtypeSize(group.reduceDtype));
+    }
+  }
+}
+
+size_t unitSlotBytes(const Metadata &metadata, const Layout &layout,
+                     int64_t shard, int unit, bool gradients) {
+  size_t bytes = 0;
+  for (int index : metadata.units[unit].groups) {
+    const Group &group = metadata.groups[index];
+    const GroupLayout &place = layout.groups[index];
+    size_t elements = static_cast<size_t>(place.owned * shard);
+    if (gradients && group.trainable)
+      bytes += alignUp(elements * dtypeSize(group.reduceDtype));
+    if (!gradients && !place.aliased)
+      bytes += alignUp(elements * dtypeSize(group.dtype));
+  }
+  return bytes;
+}
+
+void takeSlots(const Metadata &metadata, int64_t shard,
+               const std::vector<std::vector<int>> &slots, bool gradients,
+               Cursor &cursor, Layout &layout) {
+  std::vector<Region> &regions =
+      gradients ? layout.gradSlots : layout.gatherSlots;
+  for (const std::vector<int> &slot : slots) {
+    size_t bytes = 0;
+    for (int unit : slot)
+      bytes = std::max(
+          bytes, unitSlotBytes(metadata, layout, shard, unit, gradients));
+    regions.push_back(cursor.take(bytes));
+  }
+}
+
+void takeState(const Metadata &metadata, RunMode mode, Cursor &cursor,
+               Layout &layout) {
+  bool training = mode == RunMode::Train;
+  auto each = [&](auto &&body) {
+    for (size_t i = 0; i < metadata.groups.size(); ++i)
+      body(metadata.groups[i], layout.groups[i]);
+  };
+  auto bytes = [](const GroupLayout &place, DType dtype) {
+    return static_cast<size_t>(place.owned) * dtypeSize(dtype);
+  };
+  // One kind behind the other, so that the plan is a short list.
+  each([&](const Group &group, GroupLayout &place) {
+    place.master = cursor.take(bytes(place, group.masterDtype));
+  });
+  if (!training)
+    return;
+  auto eachTrained = [&](auto &&body) {
+    each([&](const Group &group, GroupLayout &place) {
+      if (group.trainable)
+        body(place);
+    });
+  };
+  eachTrained([&](GroupLayout &place) {
+    place.grad = cursor.take(bytes(place, place.gradDtype));
+  });
+  eachTrained([&](GroupLayout &place) {
+    place.expAvg = cursor.take(bytes(place, place.stateDtype));
+  });
+  eachTrained([&](GroupLayout &place) {
+    place.expAvgSq = cursor.take(bytes(place, place.stateDtype));
+  });
+  if (metadata.train && metadata.train->emaDecay)
+    eachTrained([&](GroupLayout &place) {
+      place.ema = cursor.take(bytes(place, place.stateDtype));
+    });
+}
+
+/// Chunks that arrive from other ranks while the one before is added: two of
+/// the largest chunk of a reduce-scatter or an all-reduce.
+size_t collectiveBytes(const Metadata &metadata, const MeshShape &mesh,
+                       const Layout &layout) {
+  size_t largest = 0;
+  for (size_t i = 0; i < metadata.groups.size(); ++i) {
+    const Group &group = metadata.groups[i];
+    const GroupLayout &place = layout.groups[i];
+    if (!group.trainable)
+      continue;
+    size_t owned = static_cast<size_t>(place.owned);
+    if (mesh.shard > 1)
+      largest = std::max(largest, owned * dtypeSize(group.reduceDtype));
+    if (mesh.replicate > 1) {
+      size_t ranks = static_cast<size_t>(mesh.replicate);
+      size_t chunk = (owned + ranks - 1) / ranks;
+      largest = std::max(largest, chunk * dtypeSize(place.gradDtype));
+    }
+  }
+  return 2 * alignUp(largest);
+}
+
+void takeInputsAndOutputs(const Program &program, Cursor &cursor,
+                          Layout &layout) {
+  for (const TensorType &input : program.inputs) {
+    layout.inputOffsets.push_back(layout.inputSetBytes);
+    layout.inputSetBytes += alignUp(input.bytes());
+  }
+  layout.inputs = cursor.take(layout.inputSetBytes * inputSets);
+  size_t outputBytes = 0;
+  for (const TensorType &output : program.outputs) {
+    layout.outputOffsets.push_back(outputBytes);
+    outputBytes += alignUp(output.bytes());
+  }
+  layout.outputs = cursor.take(outputBytes);
+}
+
+} // namespace
+
+int64_t ownedElements(int64_t numel, int64_t shard) {
+  int64_t piece = (numel + shard - 1) / shard;
+  return (piece + 15) / 16 * 16;
+}
+
+const Program &programOf(const Metadata &metadata, RunMode mode) {
+  if (mode == RunMode::Train) {
+    if (!metadata.train || !metadata.optimizer || !metadata.data)
+      fail("'{}' has nothing to train; fix: give [train], [optimizer] and "
+           "[data] in {}",
+           metadata.name, metadata.spec);
+    return metadata.program(metadata.train->program);
+  }
+  if (!metadata.sample)
+    fail("'{}' has nothing to sample; fix: give [sample] in {}", metadata.name,
+         metadata.spec);
+  return metadata.program(metadata.sample->program);
+}
+
+Layout computeLayout(const Metadata &metadata, const LayoutRequest &request) {
+  const Program &program = programOf(metadata, request.mode);
+  const MeshShape &mesh = request.mesh;
+  bool training = request.mode == RunMode::Train;
+  Layout layout;
+  layout.groups.resize(metadata.groups.size());
+  for (size_t i = 0; i < metadata.groups.size(); ++i) {
+    const Group &group = metadata.groups[i];
+    GroupLayout &place = layout.groups[i];
+    place.owned = ownedElements(group.numel, mesh.shard);
+    place.aliased = mesh.shard == 1 && group.dtype == group.masterDtype;
+    place.stateDtype = wideDtype(group.masterDtype);
+    place.gradDtype =
+        group.reduceDtype == FF_F64 ? FF_F64 : wideDtype(group.masterDtype);
+  }
+  placeInSlots(metadata, mesh.shard, layout);
+
+  Cursor cursor;
+  takeState(metadata, request.mode, cursor, layout);
+  takeSlots(metadata, mesh.shard, program.gatherSlots, false, cursor, layout);
+  if (training)
+    takeSlots(metadata, mesh.shard, program.gradSlots, true, cursor, layout);
+  layout.activations = cursor.take(program.arenaBytes);
+  takeInputsAndOutputs(program, cursor, layout);
+  if (training)
+    layout.collectives = cursor.take(collectiveBytes(metadata, mesh, layout));
+  layout.matmulScratch = cursor.take(request.matmulScratchBytes);
+  layout.totalBytes = cursor.total();
+  return layout;
+}
+
+std::string formatLayout(const Metadata &metadata, const LayoutRequest &request,
+                         const Layout &layout) {
+  size_t master = 0, frozen = 0, grad = 0, moments = 0, ema = 0;
+  for (size_t i = 0; i < layout.groups.size(); ++i) {
+    const GroupLayout &place = layout.groups[i];
+    (metadata.groups[i].trainable ? master : frozen) += place.master.bytes;
+    grad += place.grad.bytes;
+    moments += place.expAvg.bytes + place.expAvgSq.bytes;
+    ema += place.ema.bytes;
+  }
+  auto sum = [](const std::vector<Region> &regions) {
+    size_t bytes = 0;
+    for (const Region &region : regions)
+      bytes += region.bytes;
+    return bytes;
+  };
+  const std::pair<const char *, size_t> rows[] = {
+      {"trained parameters", master},
+      {"frozen parameters", frozen},
+      {"gradients", grad},
+      {"optimizer moments", moments},
+      {"ema", ema},
+      {"gather slots", sum(layout.gatherSlots)},
+      {"gradient slots", sum(layout.gradSlots)},
+      {"activations", layout.activations.bytes},
+      {"inputs", layout.inputs.bytes},
+      {"outputs", layout.outputs.bytes},
+      {"collectives", layout.collectives.bytes},
+      {"matmul scratch", layout.matmulScratch.bytes}};
+  std::string text = fmt::format("memory of one rank, mesh replicate={} "
+                                 "shard={}\n",
+                                 request.mesh.replicate, request.mesh.shard);
+  size_t named = 0;
+  for (const auto &row : rows) {
+    text += fmt::format("  {:<20}{:>16} bytes\n", row.first, row.second);
+    named += row.second;
+  }
+  text += fmt::format("  {:<20}{:>16} bytes\n", "alignment",
+                      layout.totalBytes - named);
+  text += fmt::format("  {:<20}{:>16} bytes\n", "total", layout.totalBytes);
+  return text;
+}
+
+MeshShape resolveMesh(int64_t replicate, int64_t shard, int64_t world) {
+  MeshShape mesh{replicate, shard};
+  if (!mesh.shard && !mesh.replicate)
+    mesh.replicate = 1;
+  if (!mesh.shard && world % mesh.replicate == 0)
+    mesh.shard = world / mesh.replicate;
+  if (!mesh.replicate && world % mesh.shard == 0)
+    mesh.replicate = world / mesh.shard;
+  if (mesh.shard > 0 && mesh.replicate > 0 && mesh.world() == world)
+    return mesh;
+  std::string fits;
+  for (int64_t size = 1; size <= world; ++size)
+    if (world % size == 0)
+      fits += fmt::format("{}{} x {}", fits.empty() ? "" : ", ", size,
+                          world / size);
+  auto show = [](int64_t size) {
+    return size ? std::to_string(size) : std::string("auto");
+  };
+  fail("[mesh] replicate = {}, shard = {} does not fit {} rank{}; fix: "
+       "replicate x shard may be {}",
+       show(replicate), show(shard), world, world == 1 ? "" : "s", fits);
+}
+
+} // namespace ff::rt

@@ -1,0 +1,97 @@
+//===- Layout.h - Where everything lies in memory -------------------------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The layout is a pure function of the metadata, the mesh and the mode, so that
+// what `ff-compile --plan` prints is what the trainer reserves, to the byte.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FF_RUNTIME_CORE_LAYOUT_H
+#define FF_RUNTIME_CORE_LAYOUT_H
+
+#include "runtime/core/Metadata.h"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace ff::rt {
+
+/// Alignment of every buffer, in bytes.
+constexpr size_t arenaAlignment = 64;
+
+/// Input sets of a program: one in use and two that are read ahead.
+constexpr int inputSets = 3;
+
+enum class RunMode { Train, Sample };
+
+/// Sizes of the mesh axes. Rank r has shard index r % shard and replicate index
+/// r / shard.
+struct MeshShape {
+  int64_t replicate = 1;
+  int64_t shard = 1;
+
+  int64_t world() const { return replicate * shard; }
+};
+
+struct LayoutRequest {
+  RunMode mode = RunMode::Train;
+  MeshShape mesh;
+  /// The largest scratchpad of a matmul, from matmulScratchBytes() in
+  /// compute/Matmul.h. It depends on the machine.
+  size_t matmulScratchBytes = 0;
+};
+
+/// A part of the arena, in bytes.
+struct Region {
+  size_t offset = 0;
+  size_t bytes = 0;
+};
+
+struct GroupLayout {
+  int64_t owned = 0; ///< elements of the slice of one rank
+  /// The gathered buffer is the master slice itself: one rank on the shard axis
+  /// and equal types.
+  bool aliased = false;
+  DType gradDtype = FF_F32;  ///< of the accumulated gradient slice
+  DType stateDtype = FF_F32; ///< of moments and EMA
+  size_t slotOffset = 0;     ///< of the gathered buffer in a gather slot
+  size_t gradSlotOffset = 0; ///< of the gradient buffer in a gradient slot
+  Region master, grad, expAvg, expAvgSq, ema;
+};
+
+struct Layout {
+  std::vector<GroupLayout> groups;
+  std::vector<Region> gatherSlots, gradSlots;
+  /// Offsets of each input in a set, and of each output, in their regions.
+  std::vector<size_t> inputOffsets, outputOffsets;
+  size_t inputSetBytes = 0;
+  Region activations, inputs, outputs, collectives, matmulScratch;
+  size_t totalBytes = 0;
+};
+
+/// Elements of a group that each of `shard` ranks owns, as metadata.md says.
+int64_t ownedElements(int64_t numel, int64_t shard);
+
+/// The program that runs in `mode`; an Error where the spec has none.
+const Program &programOf(const Metadata &metadata, RunMode mode);
+
+Layout computeLayout(const Metadata &metadata, const LayoutRequest &request);
+
+/// A table of the regions with their bytes, for --print-layout.
+std::string formatLayout(const Metadata &metadata, const LayoutRequest &request,
+                         const Layout &layout);
+
+/// The mesh of `world` ranks under the axis sizes of the spec (0 = whatever is
+/// left). An Error where the product cannot be `world`, with the
+/// factorisations that fit.
+MeshShape resolveMesh(int64_t replicate, int64_t shard, int64_t world);
+
+} // namespace ff::rt
+
+#endif // FF_RUNTIME_CORE_LAYOUT_H

@@ -1,0 +1,86 @@
+//===- Main.cpp - The entry point of a trainer ----------------------------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/GlooCommunicator.h"
+#include "runtime/comm/Store.h"
+#include "runtime/compute/Matmul.h"
+#include "runtime/compute/Threads.h"
+#include "runtime/core/Error.h"
+#include "runtime/launch/Launch.h"
+#include "runtime/train/DurableFile.h"
+#include "runtime/train/Run.h"
+
+#include <csignal>
+#include <cstdio>
+
+using namespace ff::rt;
+
+namespace {
+
+void printLayout(const Metadata &metadata, const Options &options) {
+  int64_t world = options.ranks ? options.ranks : 1;
+  LayoutRequest request{
+      options.sample ? RunMode::Sample : RunMode::Train,
+      resolveMesh(metadata.replicate, metadata.shard, world),
+      matmulScratchBytes(metadata.matmuls)};
+  std::printf("%s", formatLayout(metadata, request,
+                                 computeLayout(metadata, request))
+                        .c_str());
+}
+
+void runRank(const Metadata &metadata, const Options &options,
+             const LaunchInfo &info, const ff_entry *entries,
+             int32_t numEntries) {
+  // Before ranks meet, so that each of them fails in the same way.
+  MeshShape mesh = resolveMesh(metadata.replicate, metadata.shard, info.world);
+  std::unique_ptr<RankStore> store;
+  std::unique_ptr<Communicator> comm;
+  if (info.world > 1) {
+    store = std::make_unique<RankStore>(info);
+    comm = makeGlooCommunicator(info, mesh, *store);
+  } else {
+    comm = makeSoloCommunicator();
+  }
+  int share = std::max(availableCores() / info.localWorld, 1);
+  setThreads(options.threads ? options.threads : share);
+  RunSetup setup{metadata, options, *comm, entries, numEntries};
+  if (options.sample)
+    runSampling(setup);
+  else
+    runTraining(setup);
+  comm->barrier();
+  comm.reset();
+  if (store)
+    store->leave();
+}
+
+} // namespace
+
+int ff_rt_main(int argc, char **argv, const char *metadataText,
+               const ff_entry *entries, int32_t numEntries) {
+  return orFatal([&] {
+    Metadata metadata = parseMetadata(metadataText);
+    Options options;
+    int status = 0;
+    if (!parseOptions(argc, argv, metadata, options, status))
+      return status;
+    if (options.printLayout) {
+      printLayout(metadata, options);
+      return 0;
+    }
+    std::signal(SIGPIPE, SIG_IGN);
+    auto info = launch(options.ranks, status);
+    if (!info)
+      return status;
+    setErrorRank(info->rank);
+    armFaults(info->rank);
+    catchStopSignals();
+    runRank(metadata, options, *info, entries, numEntries);
+    return 0;
+  });
+}

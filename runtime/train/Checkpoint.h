@@ -1,0 +1,104 @@
+//===- Checkpoint.h - Checkpoints -----------------------------------------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   out/step-00000100/
+//     model/COMPONENT/diffusion_pytorch_model.safetensors, config.json
+//     state/{master,exp_avg,exp_avg_sq,ema}.safetensors
+//     manifest.json
+//
+// State files hold logical tensors `component.parameter` with whole shapes, so
+// any number of ranks can resume. Each rank writes its bytes of one file. All
+// of it is written below out/.tmp-step-00000100, synced, read back and hashed;
+// manifest.json comes last, and then the folder gets its name.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FF_RUNTIME_TRAIN_CHECKPOINT_H
+#define FF_RUNTIME_TRAIN_CHECKPOINT_H
+
+#include "runtime/train/TensorFile.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ff::rt {
+
+/// A complete checkpoint on disk.
+struct CheckpointInfo {
+  std::string path;
+  int64_t step = 0;
+  int64_t samples = 0; ///< position in the stream of samples
+  uint64_t seed = 0;
+  bool hasEma = false;
+};
+
+/// Reads the manifest and checks the size and the hash of every file. An Error
+/// says what is missing or damaged.
+CheckpointInfo verifyCheckpoint(const std::string &path);
+
+/// Folders `step-N` in `out`, newest first, complete or not.
+std::vector<std::string> checkpointFolders(const std::string &out);
+
+/// Rank 0 of all ranks: what --resume asks for, or nothing where the run starts
+/// from the beginning. "auto" takes the newest complete checkpoint and adds one
+/// warning for each newer folder that is not.
+std::optional<CheckpointInfo> findCheckpoint(const std::string &out,
+                                             const std::string &resume,
+                                             std::vector<std::string> &warnings);
+
+/// The same on all ranks, which get the choice of rank 0; an Error there is an
+/// Error everywhere.
+std::optional<CheckpointInfo>
+agreeOnCheckpoint(Communicator &comm, const std::string &out,
+                  const std::string &resume,
+                  std::vector<std::string> &warnings);
+
+/// Saves and loads the state of all ranks. Every rank calls the same functions.
+class Checkpointer {
+public:
+  Checkpointer(const Metadata &metadata, const Layout &layout,
+               const Arena &arena, Communicator &comm, std::string out);
+
+  /// Returns an empty string, or why no checkpoint was made, the same on all
+  /// ranks; then the earlier ones are as they were.
+  std::string save(int64_t step, int64_t samples);
+
+  /// Loads master weights, moments and EMA. Without `info.hasEma` the EMA stays
+  /// as it is.
+  void load(const CheckpointInfo &info);
+
+  /// Loads the weights to sample from into the master slices.
+  void loadForSampling(const CheckpointInfo &info, bool ema);
+
+  /// Bytes of one checkpoint without its manifest.
+  size_t bytes() const;
+
+  const std::string &folder() const { return out; }
+
+private:
+  void createFiles(const std::string &temporary) const;
+  std::string hashFiles(const std::string &temporary) const;
+  void publish(const std::string &temporary, const std::string &hashes,
+               int64_t step, int64_t samples) const;
+  void prune(int64_t step) const;
+  /// Runs `body` on this rank; all ranks get the first message of any of them.
+  template <typename Body> std::string phase(Body &&body);
+
+  const Metadata &metadata;
+  const Layout &layout;
+  const Arena &arena;
+  Communicator &comm;
+  std::string out;
+  std::vector<OwnedPiece> pieces;
+  std::vector<ParameterFile> files;
+};
+
+} // namespace ff::rt
+
+#endif // FF_RUNTIME_TRAIN_CHECKPOINT_H

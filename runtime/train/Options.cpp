@@ -1,0 +1,73 @@
+//===- Options.cpp - The command line of a trainer ------------------------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/train/Options.h"
+#include "runtime/core/Error.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+namespace ff::rt {
+
+bool parseOptions(int argc, char **argv, const Metadata &metadata,
+                  Options &options, int &status) {
+  options.out = metadata.checkpoint.dir;
+  CLI::App app(fmt::format("Trains '{}', compiled from {}", metadata.name,
+                           metadata.spec));
+  app.add_option("--ranks", options.ranks,
+                 "Start this many ranks on this machine (default: 1, or what "
+                 "torchrun, SLURM or Open MPI set up)")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--steps", options.steps,
+                 "Stop after this optimizer step, counted from the start of the "
+                 "run (default: what the spec says)")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 50));
+  app.add_option("--out", options.out,
+                 "Folder of checkpoints, metrics.jsonl and samples")
+      ->capture_default_str();
+  app.add_option("--resume", options.resume,
+                 "auto: continue from the newest complete checkpoint in --out, "
+                 "if any; PATH: from this one; none: from the start. Default: "
+                 "none, with --sample auto");
+  app.add_option("--data", options.data,
+                 "Safetensors files to use in place of those of the spec");
+  app.add_flag("--sample", options.sample,
+               "Do not train: draw the samples of [sample] from a checkpoint");
+  app.add_option("--threads", options.threads,
+                 "Threads of each rank (default: cores / ranks on this machine)")
+      ->check(CLI::Range(1, 4096));
+  app.add_flag("--profile", options.profile,
+               "Print at the end where the time went");
+  app.add_flag("--print-layout", options.printLayout,
+               "Print the memory of a rank, and stop");
+  app.add_option("--dump-gradients", options.dumpGradients,
+                 "Write the gradients of the first optimizer step, before "
+                 "clipping, to this safetensors file");
+  app.add_flag("--dump-samples", options.dumpSamples,
+               "Print the numbers of the samples that each rank reads");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &e) {
+    if (e.get_exit_code() == 0) {
+      std::printf("%s", app.help().c_str());
+      status = 0;
+      return false;
+    }
+    std::fprintf(stderr, "error: %s; --help lists the options\n", e.what());
+    status = 2;
+    return false;
+  }
+  if (options.out.empty()) {
+    std::fprintf(stderr, "error: --out is empty; fix: name a folder\n");
+    status = 2;
+    return false;
+  }
+  return true;
+}
+
+} // namespace ff::rt

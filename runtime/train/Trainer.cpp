@@ -1,0 +1,300 @@
+//===- Trainer.cpp - The training loop ------------------------------------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/train/Trainer.h"
+#include "runtime/core/Error.h"
+#include "runtime/launch/Launch.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+namespace ff::rt {
+
+const ff_entry &RunSetup::entry(const std::string &name) const {
+  for (int32_t i = 0; i < numEntries; ++i)
+    if (name == entries[i].name)
+      return entries[i];
+  failInternal("there is no compiled program '{}'", name);
+}
+
+Trainer::Trainer(const RunSetup &setup)
+    : setup(setup), metadata(setup.metadata),
+      train((programOf(metadata, RunMode::Train), *metadata.train)),
+      comm(setup.comm), entry(setup.entry(train.program)),
+      ctx(metadata, RunMode::Train, comm),
+      optimizer(metadata, ctx.layout, ctx.arena, comm.shardIndex()),
+      checkpointer(metadata, ctx.layout, ctx.arena, comm, setup.options.out),
+      data(setup.options.data.empty() ? metadata.data->files
+                                      : setup.options.data,
+           metadata.data->fields, ctx.program.inputs),
+      lastStep(setup.options.steps >= 0 ? setup.options.steps : train.steps) {
+  if (ctx.program.outputs.size() != 1 ||
+      ctx.program.outputs[0].numel() != 1 ||
+      (ctx.program.outputs[0].dtype != FF_F32 &&
+       ctx.program.outputs[0].dtype != FF_F64))
+    failInternal("the result of program '{}' is not one loss of f32 or f64",
+                 train.program);
+  ctx.profile.enabled = setup.options.profile;
+}
+
+void Trainer::warn(const std::string &text) const {
+  if (comm.rank == 0)
+    std::fprintf(stderr, "warning: %s\n", text.c_str());
+}
+
+void Trainer::restore() {
+  const std::string &out = setup.options.out;
+  std::vector<std::string> warnings;
+  auto found = agreeOnCheckpoint(
+      comm, out, setup.options.resume.empty() ? "none" : setup.options.resume,
+      warnings);
+  for (const std::string &text : warnings)
+    warn(text);
+  loadParameters(metadata, ctx.layout, ctx.arena, comm.shardIndex());
+  if (found) {
+    checkpointer.load(*found);
+    doneSteps = savedStep = found->step;
+    doneSamples = found->samples;
+  }
+  if (train.emaDecay && !(found && found->hasEma)) {
+    if (found)
+      warn(fmt::format("{} has no EMA; it starts from the weights of step {}",
+                       found->path, found->step));
+    optimizer.startEma();
+  }
+  if (comm.rank != 0)
+    return;
+  std::filesystem::create_directories(out);
+  log = std::make_unique<MetricsLog>(out, doneSteps, lastStep,
+                                     metadata.logEvery);
+  if (found)
+    log->note(fmt::format("resumed from {} at step {}", found->path,
+                          found->step));
+  warnAboutSpace();
+}
+
+void Trainer::warnAboutSpace() const {
+  struct statvfs info;
+  if (statvfs(setup.options.out.c_str(), &info) != 0)
+    return;
+  auto free = static_cast<double>(info.f_bavail) *
+              static_cast<double>(info.f_frsize);
+  auto existing = static_cast<double>(checkpointFolders(setup.options.out).size());
+  auto one = static_cast<double>(checkpointer.bytes());
+  // One more than is kept: the new one is complete before the oldest goes.
+  double need =
+      one * (static_cast<double>(metadata.checkpoint.keep) + 1 - existing);
+  if (need > free)
+    warn(fmt::format("checkpoints will need {:.0f} bytes more in {}, which has "
+                     "{:.0f} bytes free; fix: a smaller checkpoint.keep ({}), "
+                     "or another --out",
+                     need, setup.options.out, free, metadata.checkpoint.keep));
+}
+
+void Trainer::run() {
+  restore();
+  if (doneSteps >= lastStep && log)
+    log->note(fmt::format("nothing to do: the run is at step {} of {}",
+                          doneSteps, lastStep));
+  prefetcher = std::make_unique<Prefetcher>(
+      data, metadata, ctx.program.inputs, ctx.layout.inputOffsets,
+      ctx.arena.at<char>(ctx.layout.inputs), ctx.layout.inputSetBytes,
+      comm.rank, comm.world(), doneSamples,
+      std::max<int64_t>(lastStep - doneSteps, 0));
+  Clock::time_point start = Clock::now();
+  bool stopped = false;
+  while (doneSteps < lastStep && !stopped) {
+    StepResult result = step();
+    if (log)
+      log->record(result.metrics);
+    stopped = result.stop;
+    int64_t every = metadata.checkpoint.every;
+    if (every > 0 && doneSteps % every == 0 && doneSteps < lastStep &&
+        !stopped)
+      saveCheckpoint(false);
+  }
+  if ((stopped || metadata.checkpoint.atEnd) && savedStep != doneSteps)
+    saveCheckpoint(true);
+  if (stopped && log)
+    log->note(fmt::format("stopped by a signal after step {}; --resume auto "
+                          "continues",
+                          doneSteps));
+  if (ctx.profile.enabled && comm.rank == 0) {
+    std::vector<double> flops;
+    for (const MatmulType &matmul : metadata.matmuls)
+      flops.push_back(matmulFlops(matmul));
+    log->note(ctx.profile.table(secondsSince(start), flops));
+  }
+  if (!saveError.empty())
+    fail("the last checkpoint was not saved: {}", saveError);
+}
+
+double Trainer::computeGradients() {
+  StepPlan plan(train, comm.world());
+  double lossSum = 0;
+  ctx.units.beginStep();
+  for (int64_t round = 0; round < plan.rounds; ++round) {
+    Prefetcher::Batch batch;
+    {
+      ProfileScope scope(ctx.profile, CallKind::DataWait);
+      batch = prefetcher->next();
+    }
+    if (setup.options.dumpSamples && batch.counts)
+      printSamples(batch);
+    double seed =
+        batch.counts ? 1.0 / static_cast<double>(plan.microBatches) : 0.0;
+    ctx.run(entry, batch.data, batch.firstPosition, seed);
+    const void *loss = ctx.output(0);
+    if (batch.counts)
+      lossSum += ctx.lossIsF64
+                     ? *static_cast<const double *>(loss)
+                     : static_cast<double>(*static_cast<const float *>(loss));
+  }
+  ProfileScope scope(ctx.profile, CallKind::Collective);
+  ctx.units.finishStep();
+  return lossSum;
+}
+
+Trainer::Report Trainer::gatherReports(const Report &mine, int &nonfiniteRank) {
+  ProfileScope scope(ctx.profile, CallKind::Collective);
+  std::string bytes(reinterpret_cast<const char *>(&mine), sizeof mine);
+  Report total{};
+  nonfiniteRank = -1;
+  std::vector<std::string> all = comm.exchange(bytes);
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    Report report;
+    std::memcpy(&report, all[rank].data(), sizeof report);
+    total.lossSum += report.lossSum;
+    total.stop |= report.stop;
+    // The replicas hold the same slices: the norm counts one of them.
+    if (static_cast<int64_t>(rank) < comm.mesh.shard)
+      total.sumOfSquares += report.sumOfSquares;
+    total.nonfinite += report.nonfinite;
+    if (report.nonfinite && nonfiniteRank < 0) {
+      nonfiniteRank = static_cast<int>(rank);
+      total.firstNonfinite = report.firstNonfinite;
+    }
+  }
+  return total;
+}
+
+void Trainer::failNonfinite(const Report &total, int rank) const {
+  std::string where;
+  if (rank >= 0) {
+    auto pieces = ownedPieces(metadata, ctx.layout,
+                              rank % static_cast<int>(comm.mesh.shard));
+    const OwnedPiece &piece =
+        pieces[static_cast<size_t>(total.firstNonfinite)];
+    const Group &group = metadata.groups[piece.group];
+    where = fmt::format(", first in '{}' on rank {}",
+                        metadata.fullName(group, group.params[piece.param]),
+                        rank);
+  }
+  fail("step {}: {} elements of the gradients are not finite{}, the loss is "
+       "{}; fix: a lower lr, clip_norm, or on_nonfinite = \"skip\"",
+       doneSteps + 1, total.nonfinite, where,
+       total.lossSum /
+           static_cast<double>(train.globalBatch / train.microBatch));
+}
+
+Trainer::StepResult Trainer::step() {
+  Clock::time_point start = Clock::now();
+  Report mine{};
+  mine.lossSum = computeGradients();
+  {
+    ProfileScope scope(ctx.profile, CallKind::Optimizer);
+    GradientStats stats = optimizer.gradientStats();
+    mine.sumOfSquares = stats.sumOfSquares;
+    mine.nonfinite = stats.nonfinite;
+    mine.firstNonfinite = stats.firstNonfinite;
+  }
+  mine.stop = stopRequested();
+  int nonfiniteRank;
+  Report total = gatherReports(mine, nonfiniteRank);
+  if (!setup.options.dumpGradients.empty() && firstStep)
+    dumpGradients();
+  firstStep = false;
+
+  StepResult result;
+  result.stop = total.stop != 0;
+  StepMetrics &metrics = result.metrics;
+  metrics.loss =
+      total.lossSum / static_cast<double>(train.globalBatch / train.microBatch);
+  metrics.gradNorm = std::sqrt(total.sumOfSquares);
+  bool finite = std::isfinite(metrics.gradNorm) && std::isfinite(metrics.loss);
+  if (!finite && !train.skipNonfinite)
+    failNonfinite(total, nonfiniteRank);
+  metrics.skipped = !finite;
+  ++doneSteps;
+  doneSamples += train.globalBatch;
+  metrics.step = doneSteps;
+  metrics.samples = doneSamples;
+  metrics.lr = learningRate(*metadata.optimizer,
+                            metadata.schedule.value_or(SchedulePolicy{}),
+                            doneSteps);
+  if (finite) {
+    ProfileScope scope(ctx.profile, CallKind::Optimizer);
+    double scale = 1.0;
+    if (train.clipNorm) // as torch.nn.utils.clip_grad_norm_
+      scale = std::min(1.0, *train.clipNorm / (metrics.gradNorm + 1e-6));
+    optimizer.update(doneSteps, metrics.lr, scale);
+  }
+  metrics.samplesPerSecond =
+      static_cast<double>(train.globalBatch) / secondsSince(start);
+  return result;
+}
+
+void Trainer::dumpGradients() {
+  const std::string &path = setup.options.dumpGradients;
+  ParameterFile file = parameterFile(metadata, ctx.layout, path,
+                                     StateKind::Gradient, -1);
+  if (comm.rank == 0)
+    file.plan.create(path);
+  comm.barrier();
+  if (comm.replicateIndex() == 0)
+    writePieces(file, path, metadata, ctx.layout, ctx.arena,
+                optimizer.pieces());
+  comm.barrier();
+}
+
+void Trainer::printSamples(const Prefetcher::Batch &batch) const {
+  std::string line =
+      fmt::format("samples step {} rank {}:", doneSteps + 1, comm.rank);
+  for (int64_t i = 0; i < train.microBatch; ++i)
+    line += fmt::format(" {}", prefetcher->sampleAt(batch.firstPosition + i));
+  line += "\n";
+  // One write, so that the lines of several ranks do not mix.
+  std::fflush(stdout);
+  ssize_t written = write(STDOUT_FILENO, line.data(), line.size());
+  (void)written;
+}
+
+void Trainer::saveCheckpoint(bool last) {
+  ProfileScope scope(ctx.profile, CallKind::Checkpoint);
+  saveError = checkpointer.save(doneSteps, doneSamples);
+  if (saveError.empty()) {
+    savedStep = doneSteps;
+    return;
+  }
+  // A full disk must not cost the steps in memory: the next save may succeed.
+  if (!last)
+    warn(fmt::format("no checkpoint at step {}: {}; the earlier ones are kept "
+                     "and training goes on",
+                     doneSteps, saveError));
+}
+
+void runTraining(const RunSetup &setup) {
+  Trainer trainer(setup);
+  trainer.run();
+}
+
+} // namespace ff::rt

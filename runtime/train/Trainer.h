@@ -1,0 +1,77 @@
+//===- Trainer.h - The training loop --------------------------------------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FF_RUNTIME_TRAIN_TRAINER_H
+#define FF_RUNTIME_TRAIN_TRAINER_H
+
+#include "runtime/train/Checkpoint.h"
+#include "runtime/train/Context.h"
+#include "runtime/train/Data.h"
+#include "runtime/train/Metrics.h"
+#include "runtime/train/Optimizer.h"
+#include "runtime/train/Run.h"
+
+#include <memory>
+
+namespace ff::rt {
+
+/// The training of one rank.
+class Trainer {
+public:
+  explicit Trainer(const RunSetup &setup);
+
+  void run();
+
+private:
+  /// What a rank contributes to the decisions of a step; plain bytes on the
+  /// wire.
+  struct Report {
+    double lossSum;      ///< over the micro-batches of the rank
+    double sumOfSquares; ///< of its gradient slices
+    int64_t nonfinite;
+    int64_t firstNonfinite;
+    int64_t stop; ///< a signal asked to stop
+  };
+  struct StepResult {
+    StepMetrics metrics;
+    bool stop = false;
+  };
+
+  void restore();
+  void warnAboutSpace() const;
+  StepResult step();
+  double computeGradients();
+  Report gatherReports(const Report &mine, int &nonfiniteRank);
+  void failNonfinite(const Report &total, int rank) const;
+  void dumpGradients();
+  void printSamples(const Prefetcher::Batch &batch) const;
+  void saveCheckpoint(bool last);
+  void warn(const std::string &text) const;
+
+  const RunSetup &setup;
+  const Metadata &metadata;
+  const TrainPolicy &train;
+  Communicator &comm;
+  const ff_entry &entry;
+  ff_ctx ctx;
+  Optimizer optimizer;
+  Checkpointer checkpointer;
+  DataSet data;
+  std::unique_ptr<Prefetcher> prefetcher;
+  std::unique_ptr<MetricsLog> log; ///< rank 0 alone
+  int64_t lastStep;
+  int64_t doneSteps = 0;
+  int64_t doneSamples = 0;
+  int64_t savedStep = -1;
+  bool firstStep = true; ///< of this process
+  std::string saveError; ///< of the newest save
+};
+
+} // namespace ff::rt
+
+#endif // FF_RUNTIME_TRAIN_TRAINER_H
