@@ -1,4 +1,5 @@
-//===- Dialect.cpp - Registration of the ff dialect ---------------------*- C++ -*-===//
+//===- Dialect.cpp - Registration of the ff dialect ---------------------*- C++
+//-*-===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.

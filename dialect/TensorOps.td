@@ -543,7 +543,7 @@ def FF_YieldOp : FF_Op<"yield", [Pure, ReturnLike, Terminator,
   let summary = "the results of an ff.fused";
   let arguments = (ins Variadic<FF_Tensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins), [{ /* yields nothing yet */ }]>];
 }
 
 def FF_LaunchOp : FF_TensorOp<"launch", [

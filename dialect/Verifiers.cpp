@@ -1,4 +1,5 @@
-//===- Verifiers.cpp - Constraints of the ff dialect --------------------*- C++ -*-===//
+//===- Verifiers.cpp - Constraints of the ff dialect --------------------*- C++
+//-*-===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.
@@ -79,8 +80,8 @@ static FailureOr<ParameterOp> lookupParameter(Operation *op,
                                               SymbolTableCollection &tables,
                                               SymbolRefAttr ref) {
   auto module = op->getParentOfType<ModuleOp>();
-  auto param = dyn_cast_or_null<ParameterOp>(
-      tables.lookupSymbolIn(module, ref));
+  auto param =
+      dyn_cast_or_null<ParameterOp>(tables.lookupSymbolIn(module, ref));
   if (!param) {
     op->emitOpError() << ref << " is not a parameter of a component";
     return failure();
@@ -93,8 +94,8 @@ LogicalResult ParamOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (failed(param))
     return failure();
   if (param->getType() != getType())
-    return emitOpError() << "has type " << getType() << ", but the parameter is "
-                         << param->getType();
+    return emitOpError() << "has type " << getType()
+                         << ", but the parameter is " << param->getType();
   return success();
 }
 
@@ -120,19 +121,19 @@ LogicalResult UnitOp::verifySymbolUses(SymbolTableCollection &tables) {
   llvm::StringSet<> seen;
   for (auto group : getGroups().getAsRange<GroupAttr>()) {
     for (StringAttr name : group.getParams()) {
-      auto param = dyn_cast_or_null<ParameterOp>(
-          tables.lookupSymbolIn(component, name));
+      auto param =
+          dyn_cast_or_null<ParameterOp>(tables.lookupSymbolIn(component, name));
       if (!param) // C1
-        return emitOpError() << "'" << name.getValue()
-                             << "' is not a parameter of "
-                             << getComponentAttr();
+        return emitOpError()
+               << "'" << name.getValue() << "' is not a parameter of "
+               << getComponentAttr();
       Type dtype = cast<RankedTensorType>(param.getType()).getElementType();
       if (dtype != group.getDtype()) // C2
         return emitOpError() << "group of " << group.getDtype() << " holds '"
                              << name.getValue() << "' of " << dtype;
       if (!seen.insert(name.getValue()).second) // C3
-        return emitOpError() << "'" << name.getValue()
-                             << "' stands in two groups";
+        return emitOpError()
+               << "'" << name.getValue() << "' stands in two groups";
     }
   }
   return success();
@@ -281,13 +282,13 @@ static LogicalResult verifyEmbedding(Operation *op, Value table, Value ids,
   auto tableType = tensorOf(table), rowsType = tensorOf(rows);
   SmallVector<int64_t> want(tensorOf(ids).getShape());
   if (tableType.getRank() != 2)
-    return op->emitOpError() << "table has rank " << tableType.getRank()
-                             << ", not 2";
+    return op->emitOpError()
+           << "table has rank " << tableType.getRank() << ", not 2";
   want.push_back(tableType.getDimSize(1));
   if (rowsType.getShape() != ArrayRef<int64_t>(want))
-    return op->emitOpError() << "rows have shape "
-                             << shapeText(rowsType.getShape()) << ", not "
-                             << shapeText(want);
+    return op->emitOpError()
+           << "rows have shape " << shapeText(rowsType.getShape()) << ", not "
+           << shapeText(want);
   return verifySameElementType(op, table, rows);
 }
 
@@ -362,14 +363,14 @@ static LogicalResult verifyAttention(Operation *op, Value query, Value key,
     return op->emitOpError("needs query, key and value of rank 4 "
                            "[batch, sequence, heads, head dim]");
   if (k.getShape() != v.getShape())
-    return op->emitOpError() << "key " << shapeText(k.getShape())
-                             << " and value " << shapeText(v.getShape())
-                             << " differ";
+    return op->emitOpError()
+           << "key " << shapeText(k.getShape()) << " and value "
+           << shapeText(v.getShape()) << " differ";
   for (int64_t dim : {0, 2, 3})
     if (q.getDimSize(dim) != k.getDimSize(dim))
-      return op->emitOpError() << "dim " << dim << " of query is "
-                               << q.getDimSize(dim) << ", of key "
-                               << k.getDimSize(dim);
+      return op->emitOpError()
+             << "dim " << dim << " of query is " << q.getDimSize(dim)
+             << ", of key " << k.getDimSize(dim);
   SmallVector<int64_t> want{q.getDimSize(0), q.getDimSize(2), q.getDimSize(1)};
   if (l.getShape() != ArrayRef<int64_t>(want))
     return op->emitOpError() << "lse has shape " << shapeText(l.getShape())

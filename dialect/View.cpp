@@ -104,8 +104,8 @@ StridedView ff::resolveView(Value value) {
   }
   if (auto slice = dyn_cast_or_null<SliceOp>(op)) {
     view = resolveView(slice.getInput());
-    view.offset += static_cast<int64_t>(slice.getStart()) *
-                   view.strides[slice.getDim()];
+    view.offset +=
+        static_cast<int64_t>(slice.getStart()) * view.strides[slice.getDim()];
     return view;
   }
   if (auto reshape = dyn_cast_or_null<ReshapeOp>(op)) {

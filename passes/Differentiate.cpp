@@ -35,8 +35,9 @@ struct BlockVariant {
   func::FuncOp forward;  ///< (args) -> (results, residuals)
   func::FuncOp backward; ///< (args that it needs, residuals, result gradients)
                          ///< -> gradients of the wanted arguments
-  SmallVector<unsigned> backwardArgs; ///< the arguments of the block among these
-  SmallVector<unsigned> gradArgs;     ///< the arguments that have a gradient
+  SmallVector<unsigned>
+      backwardArgs;               ///< the arguments of the block among these
+  SmallVector<unsigned> gradArgs; ///< the arguments that have a gradient
 };
 
 /// A gradient in the making: contributions that are not yet added up. Slices
@@ -119,9 +120,8 @@ void Differentiator::markActive(Block &body, llvm::DenseSet<Value> &active) {
 static Value concatSlices(OpBuilder &b, Location loc, RankedTensorType type,
                           MutableArrayRef<Contributions::Slice> slices) {
   int64_t dim = slices[0].dim, end = 0;
-  llvm::sort(slices, [](const auto &x, const auto &y) {
-    return x.start < y.start;
-  });
+  llvm::sort(slices,
+             [](const auto &x, const auto &y) { return x.start < y.start; });
   SmallVector<Value> parts;
   auto fill = [&](int64_t size) {
     if (size <= 0)
@@ -252,8 +252,8 @@ Differentiator::backwardCall(func::CallOp call, OpBuilder &builder,
   llvm::append_range(operands,
                      forward.getResults().drop_front(call.getNumResults()));
   llvm::append_range(operands, seeds);
-  auto backward = builder.create<func::CallOp>(call.getLoc(),
-                                               variant->backward, operands);
+  auto backward =
+      builder.create<func::CallOp>(call.getLoc(), variant->backward, operands);
   for (auto [arg, grad] :
        llvm::zip_equal(variant->gradArgs, backward.getResults()))
     grads[call.getOperand(arg)].whole.push_back(grad);
@@ -327,8 +327,8 @@ void Residuals::need(Value value, Operation *user) {
   // The operand of a contraction must lie in memory anyway: reading what the
   // forward wrote is cheaper than writing it again.
   bool constant = def->hasTrait<OpTrait::ConstantLike>() || isa<IotaOp>(def);
-  bool inMemory = isViewOp(user) ||
-                  isa<MatmulOp, AttentionBackwardOp, func::CallOp>(user);
+  bool inMemory =
+      isViewOp(user) || isa<MatmulOp, AttentionBackwardOp, func::CallOp>(user);
   if (!isCheap(def) || (inMemory && !constant))
     saved.insert(value);
   else
@@ -454,8 +454,8 @@ void Differentiator::split(func::FuncOp block, Region &joint,
   SmallVector<Value> savedHere;
   for (Value value : saved)
     savedHere.push_back(mapping.lookup(value));
-  entry.getTerminator()->insertOperands(
-      entry.getTerminator()->getNumOperands(), savedHere);
+  entry.getTerminator()->insertOperands(entry.getTerminator()->getNumOperands(),
+                                        savedHere);
 
   // Backward: residuals and seeds come in, cheap values are computed again.
   SmallVector<Type> backTypes(argTypes);
@@ -557,17 +557,16 @@ LogicalResult Differentiator::differentiateProgram(func::FuncOp program) {
       continue;
     for (auto param : component.getBody().getOps<ParameterOp>()) {
       ++trainable;
-      auto ref = SymbolRefAttr::get(
-          component.getSymNameAttr(),
-          {FlatSymbolRefAttr::get(param.getSymNameAttr())});
+      auto ref =
+          SymbolRefAttr::get(component.getSymNameAttr(),
+                             {FlatSymbolRefAttr::get(param.getSymNameAttr())});
       if (Value grad = paramGrads.lookup(ref))
         builder.create<GradientOp>(param.getLoc(), ref, grad);
       else
         unreached.push_back(param);
     }
   }
-  body.getOperations().splice(terminator->getIterator(),
-                              back->getOperations());
+  body.getOperations().splice(terminator->getIterator(), back->getOperations());
   back->erase();
   return reportUnreached(program, unreached, trainable);
 }

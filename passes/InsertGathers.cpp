@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/FF.h"
+#include "dialect/Units.h"
 #include "dialect/View.h"
 #include "passes/Passes.h"
-#include "passes/Units.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
@@ -111,9 +111,9 @@ static void materialize(Run &run) {
       run.unit.getSymName());
   for (Use &use : run.uses) {
     builder.setInsertionPoint(use.param);
-    Value view = builder.create<ViewOp>(
-        use.param.getLoc(), use.param.getType(), gather,
-        use.param.getParam().getLeafReference());
+    Value view =
+        builder.create<ViewOp>(use.param.getLoc(), use.param.getType(), gather,
+                               use.param.getParam().getLeafReference());
     use.param.getResult().replaceAllUsesWith(view);
     use.param.erase();
   }

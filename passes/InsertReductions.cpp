@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/FF.h"
+#include "dialect/Units.h"
 #include "dialect/View.h"
 #include "passes/Passes.h"
-#include "passes/Units.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Buffers.h"
+#include "dialect/Buffers.h"
 #include "passes/Passes.h"
 
 #include "llvm/ADT/MapVector.h"

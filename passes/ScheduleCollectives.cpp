@@ -40,8 +40,8 @@ static void scheduleGathers(Block &body) {
         gather.getLoc(), PendingType::get(builder.getContext()),
         gather.getUnitAttr(), IntegerAttr());
     builder.setInsertionPoint(gather);
-    auto wait = builder.create<GatherWaitOp>(gather.getLoc(),
-                                             gather.getType(), start);
+    auto wait =
+        builder.create<GatherWaitOp>(gather.getLoc(), gather.getType(), start);
     gather.getResult().replaceAllUsesWith(wait.getResult());
     gather.erase();
     previousWait = wait;

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/FF.h"
+#include "dialect/Units.h"
 #include "passes/Passes.h"
 #include "passes/Spec.h"
-#include "passes/Units.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
@@ -40,10 +40,10 @@ struct VerifyUnitsPass : ff::impl::VerifyUnitsBase<VerifyUnitsPass> {
       bool trained = component.getTrain() == TrainMode::Full;
       for (auto group : unit.getGroups().getAsRange<GroupAttr>()) {
         if (group.getTrainable() != trained) {
-          unit.emitOpError() << "has a group with trainable = "
-                             << group.getTrainable() << ", but component "
-                             << unit.getComponentAttr() << " is "
-                             << stringifyTrainMode(component.getTrain());
+          unit.emitOpError()
+              << "has a group with trainable = " << group.getTrainable()
+              << ", but component " << unit.getComponentAttr() << " is "
+              << stringifyTrainMode(component.getTrain());
           return signalPassFailure();
         }
         for (StringAttr name : group.getParams()) {
@@ -104,7 +104,8 @@ struct VerifyDifferentiatedPass
 private:
   /// The trainable set is the set with gradients (V2).
   static LogicalResult
-  verifySet(ModuleOp module, const llvm::DenseMap<Attribute, GradientOp> &seen) {
+  verifySet(ModuleOp module,
+            const llvm::DenseMap<Attribute, GradientOp> &seen) {
     for (auto component : module.getOps<ComponentOp>()) {
       bool trained = component.getTrain() == TrainMode::Full;
       for (auto param : component.getBody().getOps<ParameterOp>()) {
@@ -172,9 +173,9 @@ private:
         if (auto view = dyn_cast<ViewOp>(user))
           for (Operation *reader : view->getUsers())
             if (release->isBeforeInBlock(reader)) {
-              InFlightDiagnostic diag =
-                  reader->emitOpError()
-                  << "reads '" << view.getParam() << "' after its release";
+              InFlightDiagnostic diag = reader->emitOpError()
+                                        << "reads '" << view.getParam()
+                                        << "' after its release";
               diag.attachNote(release->getLoc()) << "released here";
               return diag;
             }

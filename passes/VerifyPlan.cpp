@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Buffers.h"
+#include "dialect/Buffers.h"
 #include "passes/Passes.h"
 
 namespace ff {
@@ -48,12 +48,11 @@ static LogicalResult verifyFrame(func::FuncOp func,
              << ") outside the frame of " << frame.getInt() << " bytes";
     ranges.push_back({&buffer, *offset, *offset + buffer.bytes});
   }
-  llvm::sort(ranges, [](const Range &a, const Range &b) {
-    return a.begin < b.begin;
-  });
+  llvm::sort(ranges,
+             [](const Range &a, const Range &b) { return a.begin < b.begin; });
   for (size_t i = 0; i < ranges.size(); ++i)
-    for (size_t j = i + 1;
-         j < ranges.size() && ranges[j].begin < ranges[i].end; ++j) {
+    for (size_t j = i + 1; j < ranges.size() && ranges[j].begin < ranges[i].end;
+         ++j) {
       const Buffer &a = *ranges[i].buffer, &b = *ranges[j].buffer;
       if (a.bytes == 0 || b.bytes == 0 || a.end < b.begin || b.end < a.begin)
         continue;

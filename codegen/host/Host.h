@@ -36,9 +36,8 @@ int getDtypeCode(mlir::Type type);
 llvm::StringRef getDtypeName(mlir::Type type);
 
 /// The metadata of a module whose memory is planned (runtime/abi/metadata.md).
-/// `matmuls` are the descriptors that the lowering numbered.
-llvm::json::Value buildMetadata(mlir::ModuleOp module,
-                                llvm::ArrayRef<llvm::json::Value> matmuls);
+/// The key "matmuls" is left to the lowering, which numbers them.
+llvm::json::Value buildMetadata(mlir::ModuleOp module);
 
 /// How to make machine code.
 struct ObjectOptions {

@@ -23,9 +23,9 @@ static LLVM::GlobalOp createString(OpBuilder &builder, Location loc,
                                    const Twine &name, StringRef text) {
   std::string bytes = text.str() + '\0';
   auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size());
-  return builder.create<LLVM::GlobalOp>(
-      loc, type, /*isConstant=*/true, LLVM::Linkage::Private, name.str(),
-      builder.getStringAttr(bytes));
+  return builder.create<LLVM::GlobalOp>(loc, type, /*isConstant=*/true,
+                                        LLVM::Linkage::Private, name.str(),
+                                        builder.getStringAttr(bytes));
 }
 
 /// main hands the metadata and the table of programs to the runtime.
@@ -43,21 +43,18 @@ static void createMain(HostModule &host, ArrayRef<std::string> programs,
     names.push_back(createString(b, loc, "ff_name_" + program, program));
 
   auto main = b.create<LLVM::LLVMFuncOp>(
-      loc, "main",
-      LLVM::LLVMFunctionType::get(host.i32, {host.i32, host.ptr}));
+      loc, "main", LLVM::LLVMFunctionType::get(host.i32, {host.i32, host.ptr}));
   Block *entry = main.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
   auto constant = [&](Type type, int64_t value) -> Value {
-    return b.create<LLVM::ConstantOp>(loc, type,
-                                      b.getIntegerAttr(type, value));
+    return b.create<LLVM::ConstantOp>(loc, type, b.getIntegerAttr(type, value));
   };
   // ff_entry is two pointers: the name and the function.
-  Value table = b.create<LLVM::AllocaOp>(loc, host.ptr, host.ptr,
-                                         constant(host.i64, 2 * programs.size()));
+  Value table = b.create<LLVM::AllocaOp>(
+      loc, host.ptr, host.ptr, constant(host.i64, 2 * programs.size()));
   auto store = [&](Value pointer, int32_t index) {
-    Value slot =
-        b.create<LLVM::GEPOp>(loc, host.ptr, host.ptr, table,
-                              ArrayRef<LLVM::GEPArg>{index});
+    Value slot = b.create<LLVM::GEPOp>(loc, host.ptr, host.ptr, table,
+                                       ArrayRef<LLVM::GEPArg>{index});
     b.create<LLVM::StoreOp>(loc, pointer, slot);
   };
   for (auto [i, program] : llvm::enumerate(programs)) {
@@ -89,7 +86,7 @@ struct LowerToRuntimeCallsPass
     }
     // The signatures of programs are read by the metadata, which needs the
     // matmuls, which the lowering collects: so sign first.
-    llvm::json::Value metadata = buildMetadata(module, {});
+    llvm::json::Value metadata = buildMetadata(module);
     for (func::FuncOp func : funcs)
       if (failed(lowerFunction(func, host)))
         return signalPassFailure();

@@ -86,15 +86,14 @@ private:
   void lowerCollective(Operation &op);
 
   Value constant(Type type, int64_t value) {
-    return b.create<LLVM::ConstantOp>(loc, type,
-                                      b.getIntegerAttr(type, value));
+    return b.create<LLVM::ConstantOp>(loc, type, b.getIntegerAttr(type, value));
   }
   Value advance(Value pointer, int64_t bytes) {
     if (bytes == 0)
       return pointer;
-    return b.create<LLVM::GEPOp>(loc, host.ptr, b.getI8Type(), pointer,
-                                 ArrayRef<LLVM::GEPArg>{
-                                     static_cast<int32_t>(bytes)});
+    return b.create<LLVM::GEPOp>(
+        loc, host.ptr, b.getI8Type(), pointer,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
   }
   Value advance64(Value pointer, int64_t bytes) {
     return b.create<LLVM::GEPOp>(loc, host.ptr, b.getI8Type(), pointer,
@@ -151,7 +150,8 @@ void FunctionLowering::createFunction() {
   if (program) {
     frame = call("ff_rt_arena", host.ptr, {ctx});
     for (auto [i, arg] : llvm::enumerate(func.getArguments()))
-      pointers[arg] = call("ff_rt_input", host.ptr, {ctx, constant(host.i32, i)});
+      pointers[arg] =
+          call("ff_rt_input", host.ptr, {ctx, constant(host.i32, i)});
     for (unsigned i = 0; i < func.getNumResults(); ++i)
       resultPointers.push_back(
           call("ff_rt_output", host.ptr, {ctx, constant(host.i32, i)}));
@@ -197,10 +197,9 @@ Value FunctionLowering::rootPointer(Value root) {
 
 Value FunctionLowering::pointerTo(Value value) {
   StridedView view = resolveView(value);
-  int64_t bytes = view.offset *
-                  cast<RankedTensorType>(value.getType())
-                      .getElementTypeBitWidth() /
-                  8;
+  int64_t bytes =
+      view.offset *
+      cast<RankedTensorType>(value.getType()).getElementTypeBitWidth() / 8;
   Value root = rootPointer(view.root);
   return bytes ? advance64(root, bytes) : root;
 }
@@ -221,8 +220,8 @@ LogicalResult FunctionLowering::lower(LaunchOp op) {
   }
   auto type = b.getFunctionType({host.ptr, host.i64, host.i64}, {});
   Value kernel = b.create<func::ConstantOp>(loc, type, op.getKernelAttr());
-  kernel = b.create<UnrealizedConversionCastOp>(loc, host.ptr, kernel)
-               .getResult(0);
+  kernel =
+      b.create<UnrealizedConversionCastOp>(loc, host.ptr, kernel).getResult(0);
   call("ff_rt_parallel_for", host.voidType,
        {ctx, kernel, buffers, constant(host.i64, op.getIterations()),
         constant(host.i64, op.getGrain())});

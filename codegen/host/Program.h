@@ -10,9 +10,9 @@
 #define FF_CODEGEN_HOST_PROGRAM_H
 
 #include "codegen/host/Host.h"
+#include "dialect/Buffers.h"
+#include "dialect/Units.h"
 #include "dialect/View.h"
-#include "passes/Buffers.h"
-#include "passes/Units.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/StringMap.h"

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FF_PASSES_BUFFERS_H
-#define FF_PASSES_BUFFERS_H
+#ifndef FF_DIALECT_BUFFERS_H
+#define FF_DIALECT_BUFFERS_H
 
 #include "dialect/FF.h"
 #include "dialect/View.h"
@@ -28,7 +28,8 @@ inline constexpr llvm::StringLiteral kGradSlotsAttr = "ff.grad_slots";
 int64_t getBytes(mlir::Type tensor);
 
 /// What lies in the frame of a function: the result `result` of `op`, or (-1)
-/// the frame of the callee of `op`. Live in [begin, end], positions in the body.
+/// the frame of the callee of `op`. Live in [begin, end], positions in the
+/// body.
 struct Buffer {
   mlir::Operation *op;
   int result;
@@ -65,4 +66,4 @@ private:
 
 } // namespace ff
 
-#endif // FF_PASSES_BUFFERS_H
+#endif // FF_DIALECT_BUFFERS_H

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Buffers.h"
+#include "dialect/Buffers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
@@ -47,8 +47,8 @@ void BufferAnalysis::collectSlots(Block &body) {
     unsigned begin = position.lookup(reduce);
     unsigned end = position.lookup(body.getTerminator());
     for (Value grad : reduce.getGrads())
-      begin = std::min(begin, position.lookup(
-                                  resolveView(grad).root.getDefiningOp()));
+      begin = std::min(begin,
+                       position.lookup(resolveView(grad).root.getDefiningOp()));
     for (Operation *op = reduce->getNextNode(); op; op = op->getNextNode())
       if (auto wait = dyn_cast<ReduceWaitOp>(op))
         if (wait.getUnitAttr() == reduce.getUnitAttr()) {

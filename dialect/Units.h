@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FF_PASSES_UNITS_H
-#define FF_PASSES_UNITS_H
+#ifndef FF_DIALECT_UNITS_H
+#define FF_DIALECT_UNITS_H
 
 #include "dialect/FF.h"
 
@@ -44,22 +44,17 @@ public:
 
   /// The place of parameter @component::@name.
   const Place &lookup(mlir::SymbolRefAttr param) const {
-    auto it = places.find(
-        {param.getRootReference(), param.getLeafReference()});
+    auto it = places.find({param.getRootReference(), param.getLeafReference()});
     assert(it != places.end() && "ff-verify-units holds");
     return it->second;
   }
-  UnitOp getUnit(mlir::SymbolRefAttr param) const {
-    return lookup(param).unit;
-  }
+  UnitOp getUnit(mlir::SymbolRefAttr param) const { return lookup(param).unit; }
   /// The root unit has the name of its component.
   bool isRoot(UnitOp unit) const {
     UnitOp op = unit;
     return op.getSymName() == op.getComponent();
   }
-  bool reshardsAfterForward(UnitOp unit) const {
-    return reshard.lookup(unit);
-  }
+  bool reshardsAfterForward(UnitOp unit) const { return reshard.lookup(unit); }
 
 private:
   llvm::DenseMap<std::pair<mlir::Attribute, mlir::Attribute>, Place> places;
@@ -68,4 +63,4 @@ private:
 
 } // namespace ff
 
-#endif // FF_PASSES_UNITS_H
+#endif // FF_DIALECT_UNITS_H

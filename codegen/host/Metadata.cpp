@@ -1,0 +1,233 @@
+//===- Metadata.cpp - Metadata of a compiled spec ------------------------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// runtime/abi/metadata.md says what stands in it and why.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/host/Host.h"
+#include "dialect/Buffers.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace ff;
+namespace json = llvm::json;
+
+namespace {
+struct Dtype {
+  int code; ///< ff_dtype of ff_rt.h
+  StringRef name;
+};
+} // namespace
+
+static Dtype getDtype(Type type) {
+  if (type.isF32())
+    return {0, "f32"};
+  if (type.isF64())
+    return {1, "f64"};
+  if (type.isBF16())
+    return {2, "bf16"};
+  if (type.isF16())
+    return {3, "f16"};
+  if (type.isInteger(64))
+    return {4, "i64"};
+  if (type.isInteger(32))
+    return {5, "i32"};
+  if (type.isInteger(8))
+    return {6, "i8"};
+  if (type.isInteger(1))
+    return {7, "bool"};
+  return {-1, ""};
+}
+
+int ff::getDtypeCode(Type type) { return getDtype(type).code; }
+StringRef ff::getDtypeName(Type type) { return getDtype(type).name; }
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+/// The JSON value of an attribute of the spec.
+static json::Value toJson(Attribute attr) {
+  return llvm::TypeSwitch<Attribute, json::Value>(attr)
+      .Case([](BoolAttr value) { return json::Value(value.getValue()); })
+      .Case([](IntegerAttr value) { return json::Value(value.getInt()); })
+      .Case(
+          [](FloatAttr value) { return json::Value(value.getValueAsDouble()); })
+      .Case([](StringAttr value) { return json::Value(value.getValue()); })
+      .Case([](ArrayAttr values) {
+        json::Array array;
+        for (Attribute value : values)
+          array.push_back(toJson(value));
+        return json::Value(std::move(array));
+      })
+      .Case([](DenseI64ArrayAttr values) {
+        json::Array array;
+        for (int64_t value : values.asArrayRef())
+          array.push_back(value);
+        return json::Value(std::move(array));
+      })
+      .Case([](DictionaryAttr dict) {
+        json::Object object;
+        for (NamedAttribute entry : dict)
+          object[entry.getName().getValue()] = toJson(entry.getValue());
+        return json::Value(std::move(object));
+      })
+      .Default([](Attribute) { return json::Value(nullptr); });
+}
+
+static json::Array shapeOf(RankedTensorType type) {
+  json::Array shape;
+  for (int64_t size : type.getShape())
+    shape.push_back(size);
+  return shape;
+}
+
+static json::Object initToJson(InitAttr init) {
+  double first = init.getFirst().getValueAsDouble();
+  double second = init.getSecond().getValueAsDouble();
+  switch (init.getKind()) {
+  case InitKind::Normal:
+    return json::Object{{"kind", "normal"}, {"mean", first}, {"std", second}};
+  case InitKind::Uniform:
+    return json::Object{{"kind", "uniform"}, {"low", first}, {"high", second}};
+  case InitKind::Constant:
+    return json::Object{{"kind", "constant"}, {"value", first}};
+  }
+  llvm_unreachable("every initialiser is listed");
+}
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+static json::Object componentToJson(ComponentOp component) {
+  json::Object object{
+      {"name", component.getSymName()},
+      {"module", component.getModule()},
+      {"train", stringifyTrainMode(component.getTrain())},
+      {"weights", nullptr},
+      {"config", json::Object()},
+      {"reshard_after_forward", component.getReshardAfterForward()}};
+  if (auto weights = component.getWeights())
+    object["weights"] = *weights;
+  if (DictionaryAttr config = component.getConfigAttr())
+    object["config"] = toJson(config);
+  return object;
+}
+
+static json::Object groupToJson(GroupAttr group, int64_t unit,
+                                int64_t component, ComponentOp parameters) {
+  StringRef dtype = getDtypeName(group.getDtype());
+  json::Array params;
+  for (auto [name, offset] :
+       llvm::zip_equal(group.getParams(), group.getOffsets())) {
+    auto param = parameters.lookupSymbol<ParameterOp>(name.getValue());
+    params.push_back(json::Object{
+        {"name", name.getValue()},
+        {"shape", shapeOf(cast<RankedTensorType>(param.getType()))},
+        {"offset", offset},
+        {"decay", param.getDecay()},
+        {"init", initToJson(param.getInit())}});
+  }
+  return json::Object{{"unit", unit},
+                      {"component", component},
+                      {"trainable", group.getTrainable()},
+                      {"dtype", dtype},
+                      {"master_dtype", dtype},
+                      {"reduce_dtype", getDtypeName(group.getReduceDtype())},
+                      {"numel", group.getNumel()},
+                      {"params", std::move(params)}};
+}
+
+static json::Array
+slotsToJson(Attribute slots, const llvm::DenseMap<Attribute, int64_t> &units) {
+  json::Array result;
+  if (auto all = dyn_cast_or_null<ArrayAttr>(slots))
+    for (auto slot : all.getAsRange<ArrayAttr>()) {
+      json::Array members;
+      for (auto unit : slot.getAsRange<FlatSymbolRefAttr>())
+        members.push_back(units.lookup(unit.getAttr()));
+      result.push_back(std::move(members));
+    }
+  return result;
+}
+
+static json::Object valueToJson(StringRef name, Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return json::Object{{"name", name},
+                      {"dtype", getDtypeName(tensor.getElementType())},
+                      {"shape", shapeOf(tensor)}};
+}
+
+static json::Object
+programToJson(func::FuncOp func,
+              const llvm::DenseMap<Attribute, int64_t> &units) {
+  json::Array inputs, outputs;
+  for (unsigned i = 0; i < func.getNumArguments(); ++i)
+    inputs.push_back(
+        valueToJson(func.getArgAttrOfType<StringAttr>(i, kInputAttr).getValue(),
+                    func.getArgumentTypes()[i]));
+  for (unsigned i = 0; i < func.getNumResults(); ++i) {
+    auto name = func.getResultAttrOfType<StringAttr>(i, kOutputAttr);
+    outputs.push_back(valueToJson(name ? name.getValue() : StringRef("output"),
+                                  func.getResultTypes()[i]));
+  }
+  auto bytes = func->getAttrOfType<IntegerAttr>(kFrameBytesAttr);
+  return json::Object{
+      {"name", func.getName()},
+      {"inputs", std::move(inputs)},
+      {"outputs", std::move(outputs)},
+      {"arena_bytes", bytes ? bytes.getInt() : 0},
+      {"gather_slots", slotsToJson(func->getAttr(kGatherSlotsAttr), units)},
+      {"grad_slots", slotsToJson(func->getAttr(kGradSlotsAttr), units)}};
+}
+
+//===----------------------------------------------------------------------===//
+// The whole
+//===----------------------------------------------------------------------===//
+
+json::Value ff::buildMetadata(ModuleOp module) {
+  json::Object root;
+  if (auto spec = module->getAttrOfType<DictionaryAttr>(kSpecAttr))
+    for (NamedAttribute entry : spec)
+      if (entry.getName() != "sharding" && entry.getName() != "precision")
+        root[entry.getName().getValue()] = toJson(entry.getValue());
+  root["version"] = 1;
+
+  json::Array components, groups, units, programs;
+  llvm::DenseMap<Attribute, int64_t> componentNumbers, unitNumbers;
+  for (auto component : module.getOps<ComponentOp>()) {
+    componentNumbers[component.getSymNameAttr()] = components.size();
+    components.push_back(componentToJson(component));
+  }
+  for (auto unit : module.getOps<UnitOp>()) {
+    int64_t number = units.size();
+    unitNumbers[unit.getSymNameAttr()] = number;
+    int64_t component =
+        componentNumbers.lookup(unit.getComponentAttr().getAttr());
+    auto parameters = module.lookupSymbol<ComponentOp>(unit.getComponentAttr());
+    json::Array members;
+    for (auto group : unit.getGroups().getAsRange<GroupAttr>()) {
+      members.push_back(static_cast<int64_t>(groups.size()));
+      groups.push_back(groupToJson(group, number, component, parameters));
+    }
+    units.push_back(json::Object{{"name", unit.getSymName()},
+                                 {"component", component},
+                                 {"groups", std::move(members)}});
+  }
+  for (auto func : module.getOps<func::FuncOp>())
+    if (func->hasAttr(kProgramAttr))
+      programs.push_back(programToJson(func, unitNumbers));
+  root["components"] = std::move(components);
+  root["groups"] = std::move(groups);
+  root["units"] = std::move(units);
+  root["programs"] = std::move(programs);
+  return root;
+}

@@ -1,0 +1,132 @@
+//===- Object.cpp - Machine code -----------------------------------------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/host/Host.h"
+
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace mlir;
+using namespace ff;
+
+static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+createTargetMachine(const ObjectOptions &options) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  std::string triple = llvm::sys::getDefaultTargetTriple(), error;
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), error);
+  std::string cpu = options.cpu, features;
+  if (cpu == "native") {
+    cpu = llvm::sys::getHostCPUName().str();
+    for (const auto &feature : llvm::sys::getHostCPUFeatures())
+      features += (features.empty() ? "" : ",") +
+                  std::string(feature.second ? "+" : "-") +
+                  feature.first().str();
+  }
+  llvm::TargetOptions targetOptions;
+  // Contraction of a multiplication and an addition is the same in every
+  // build: nothing else of fast math is on, so runs can be compared bitwise.
+  targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, cpu, features, targetOptions, llvm::Reloc::PIC_, std::nullopt,
+      options.optLevel >= 2 ? llvm::CodeGenOptLevel::Default
+                            : llvm::CodeGenOptLevel::Less));
+}
+
+/// Kernels come vectorised; what is left is scalar cleaning.
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
+                     unsigned level) {
+  llvm::LoopAnalysisManager lam;
+  llvm::FunctionAnalysisManager fam;
+  llvm::CGSCCAnalysisManager cgam;
+  llvm::ModuleAnalysisManager mam;
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(mam);
+  builder.registerCGSCCAnalyses(cgam);
+  builder.registerFunctionAnalyses(fam);
+  builder.registerLoopAnalyses(lam);
+  builder.crossRegisterProxies(lam, fam, cgam, mam);
+  llvm::ModulePassManager passes =
+      level == 0 ? builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0)
+                 : builder.buildPerModuleDefaultPipeline(
+                       level == 1 ? llvm::OptimizationLevel::O1
+                                  : llvm::OptimizationLevel::O2);
+  passes.run(module, mam);
+}
+
+/// The optimised LLVM module and the machine it is for.
+static llvm::Expected<std::unique_ptr<llvm::Module>>
+translate(ModuleOp module, const ObjectOptions &options,
+          llvm::LLVMContext &context, llvm::TargetMachine &machine) {
+  std::unique_ptr<llvm::Module> result =
+      translateModuleToLLVMIR(module, context, "ff");
+  if (!result)
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   "the module has no LLVM IR");
+  result->setDataLayout(machine.createDataLayout());
+  result->setTargetTriple(machine.getTargetTriple().str());
+  for (llvm::Function &function : *result) {
+    if (function.isDeclaration())
+      continue;
+    // Kernels are written in whole vector registers.
+    function.addFnAttr("prefer-vector-width", "512");
+    function.addFnAttr("target-cpu", machine.getTargetCPU());
+    function.addFnAttr("target-features", machine.getTargetFeatureString());
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+  }
+  optimize(*result, machine, options.optLevel);
+  return result;
+}
+
+llvm::Expected<llvm::SmallVector<char, 0>>
+ff::compileToObject(ModuleOp module, const ObjectOptions &options) {
+  auto machine = createTargetMachine(options);
+  if (!machine)
+    return machine.takeError();
+  llvm::LLVMContext context;
+  auto llvmModule = translate(module, options, context, **machine);
+  if (!llvmModule)
+    return llvmModule.takeError();
+  llvm::SmallVector<char, 0> object;
+  llvm::raw_svector_ostream os(object);
+  llvm::legacy::PassManager codegen;
+  if ((*machine)->addPassesToEmitFile(codegen, os, nullptr,
+                                      llvm::CodeGenFileType::ObjectFile))
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   "the target cannot write object files");
+  codegen.run(**llvmModule);
+  return object;
+}
+
+llvm::Expected<std::string> ff::compileToLLVMIR(ModuleOp module,
+                                                const ObjectOptions &options) {
+  auto machine = createTargetMachine(options);
+  if (!machine)
+    return machine.takeError();
+  llvm::LLVMContext context;
+  auto llvmModule = translate(module, options, context, **machine);
+  if (!llvmModule)
+    return llvmModule.takeError();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  (*llvmModule)->print(os, nullptr);
+  return os.str();
+}
