@@ -68,6 +68,8 @@ def FF_UnitOp : FF_Op<"unit", [
   let summary = "a shard unit: what one launch gathers";
   let description = [{
     The parameters of a unit are gathered before its use and released after.
+    The `root` unit of a component holds what is in no block; it is gathered once
+    for a whole step.
 
     **Constraints:**
     - (C1) `component` names an `ff.component`; every parameter of every group
@@ -83,7 +85,8 @@ def FF_UnitOp : FF_Op<"unit", [
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        FlatSymbolRefAttr:$component,
-                       TypedArrayAttrBase<FF_GroupAttr, "groups">:$groups);
+                       TypedArrayAttrBase<FF_GroupAttr, "groups">:$groups,
+                       UnitAttr:$root);
   let assemblyFormat = "$sym_name `of` $component `groups` $groups attr-dict";
 }
 

@@ -49,10 +49,9 @@ public:
     return it->second;
   }
   UnitOp getUnit(mlir::SymbolRefAttr param) const { return lookup(param).unit; }
-  /// The root unit has the name of its component.
   bool isRoot(UnitOp unit) const {
     UnitOp op = unit;
-    return op.getSymName() == op.getComponent();
+    return op.getRoot();
   }
   bool reshardsAfterForward(UnitOp unit) const { return reshard.lookup(unit); }
 

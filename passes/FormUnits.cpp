@@ -69,11 +69,11 @@ static void createUnit(OpBuilder &builder, ComponentOp component,
     groups.push_back(GroupAttr::get(context, group.dtype, group.trainable,
                                     group.reduceDtype, group.numel,
                                     group.params, group.offsets));
-  std::string name = component.getSymName().str();
-  if (!block.empty())
-    name += "." + block.str();
-  builder.create<UnitOp>(component.getLoc(), name, component.getSymName(),
-                         builder.getArrayAttr(groups));
+  StringRef suffix = block.empty() ? "root" : block;
+  auto op = builder.create<UnitOp>(
+      component.getLoc(), (component.getSymName() + "." + suffix).str(),
+      component.getSymName(), builder.getArrayAttr(groups));
+  op.setRoot(block.empty());
 }
 
 namespace {

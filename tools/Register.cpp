@@ -49,5 +49,6 @@ void ff::registerPasses() {
   registerFFHostPasses();
   registerCanonicalizerPass();
   registerCSEPass();
+  registerSymbolDCEPass();
   registerStagePipelines();
 }
