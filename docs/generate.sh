@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Writes the reference pages that come from TableGen and from the frontend's key table.
+#
+#   docs/generate.sh [build folder] [output folder]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=${1:-build/release}
+out=${2:-docs/generated}
+tblgen=$(command -v mlir-tblgen-19 || echo /usr/lib/llvm-19/bin/mlir-tblgen)
+include=$(llvm-config-19 --includedir)
+mkdir -p "$out"
+"$tblgen" --gen-dialect-doc --dialect=ff dialect/Ops.td -I . -I "$include" > "$out/dialect.md"
+{
+  echo "# Passes"
+  for td in passes codegen codegen/host; do
+    printf '\n## %s/Passes.td\n\n' "$td"
+    "$tblgen" --gen-pass-doc $td/Passes.td -I . -I "$include"
+  done
+} > "$out/passes.md"
+"$build/bin/ff-compile" --print-reference > "$out/language.md"
+"$build/bin/ff-compile" --print-schema > "$out/schema.json"

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Dependencies run one way: see README.md, "The tree".
+set -euo pipefail
+fail=0
+forbid() { # folder, pattern of includes that it must not have
+  if git grep -nE "#include [<\"]($2)" -- "$1"; then
+    echo "error: $1/ must not include $2"
+    fail=1
+  fi
+}
+forbid dialect 'passes/|codegen/|frontend/|runtime/|tools/'
+forbid passes 'codegen/|frontend/|runtime/|tools/'
+forbid codegen 'passes/|frontend/|runtime/(core|comm|compute|launch|train)/|tools/'
+forbid frontend 'passes/|codegen/|runtime/|tools/'
+forbid runtime 'mlir/|llvm/|toml\+\+/|dialect/|passes/|codegen/|frontend/|tools/'
+others=$(git grep -lE '#include <toml\+\+' -- '*.cpp' '*.h' | grep -v '^frontend/' || true)
+[ -z "$others" ] || { echo "error: TOML is parsed in frontend/ alone: $others"; fail=1; }
+exit $fail
