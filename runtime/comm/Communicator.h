@@ -25,7 +25,8 @@
 
 namespace ff::rt {
 
-/// A buffer of one part for each rank of the shard axis; the own part is filled.
+/// A buffer of one part for each rank of the shard axis; the own part is
+/// filled.
 struct GatherPart {
   void *buffer;
   size_t bytesPerRank;

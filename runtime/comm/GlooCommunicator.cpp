@@ -65,9 +65,8 @@ public:
     device = gloo::transport::tcp::CreateDevice(attr);
     worldChannel = connect(store, "world", rank, world());
     if (mesh.shard > 1)
-      shardChannel =
-          connect(store, fmt::format("shard/{}", replicateIndex()),
-                  shardIndex(), static_cast<int>(mesh.shard));
+      shardChannel = connect(store, fmt::format("shard/{}", replicateIndex()),
+                             shardIndex(), static_cast<int>(mesh.shard));
     if (mesh.replicate > 1)
       replicateChannel =
           connect(store, fmt::format("replicate/{}", shardIndex()),
@@ -82,10 +81,9 @@ public:
   void reduceScatter(const std::vector<ReducePart> &parts, void *scratch,
                      size_t scratchBytes) override {
     for (const ReducePart &part : parts) {
-      const char *own =
-          static_cast<const char *>(part.buffer) +
-          static_cast<size_t>(part.owned * shardIndex()) *
-              dtypeSize(part.dtype);
+      const char *own = static_cast<const char *>(part.buffer) +
+                        static_cast<size_t>(part.owned * shardIndex()) *
+                            dtypeSize(part.dtype);
       auto combine = part.overwrite ? convertElements : addElements;
       combine(part.dtype, own, part.sumDtype, part.sum, part.owned);
     }
@@ -106,12 +104,9 @@ public:
     int64_t first = std::min(chunk * channel.rank(), n);
     // The sum of the own chunk is made in place: no other rank needs what was
     // there, and the rest of the buffer is only read until it is gathered.
-    ReducePart part{dtype,
-                    data,
-                    chunk,
-                    dtype,
-                    bytes + static_cast<size_t>(first) * size,
-                    false};
+    ReducePart part{
+        dtype, data, chunk, dtype, bytes + static_cast<size_t>(first) * size,
+        false};
     guarded([&] {
       addChunks(channel, part, n, scratch, scratchBytes);
       gatherUneven(channel, bytes, static_cast<size_t>(n) * size,
@@ -128,8 +123,8 @@ private:
                   int size) {
     return guarded([&] {
       gloo::rendezvous::PrefixStore prefixed(name, store);
-      Channel channel{
-          std::make_shared<gloo::rendezvous::Context>(index, size), 0};
+      Channel channel{std::make_shared<gloo::rendezvous::Context>(index, size),
+                      0};
       channel.context->setTimeout(joinTimeout);
       channel.context->connectFullMesh(prefixed, device);
       // The watchdog ends ranks that wait for one that is gone; a rank that is
@@ -252,7 +247,8 @@ private:
       receives.back()->recv(static_cast<int>(i), slot);
     }
     if (!mine.empty()) {
-      Buffer send = channel.buffer(const_cast<char *>(mine.data()), mine.size());
+      Buffer send =
+          channel.buffer(const_cast<char *>(mine.data()), mine.size());
       for (size_t i = 0; i < ranks; ++i)
         if (i != self)
           send->send(static_cast<int>(i), slot);
@@ -270,9 +266,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Communicator> makeGlooCommunicator(const LaunchInfo &info,
-                                                   MeshShape mesh,
-                                                   RankStore &store) {
+std::unique_ptr<Communicator>
+makeGlooCommunicator(const LaunchInfo &info, MeshShape mesh, RankStore &store) {
   return std::make_unique<GlooCommunicator>(info.rank, mesh, store);
 }
 

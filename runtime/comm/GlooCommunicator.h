@@ -15,9 +15,8 @@
 namespace ff::rt {
 
 /// Connects the ranks of `mesh`, which meet in `store`.
-std::unique_ptr<Communicator> makeGlooCommunicator(const LaunchInfo &info,
-                                                   MeshShape mesh,
-                                                   RankStore &store);
+std::unique_ptr<Communicator>
+makeGlooCommunicator(const LaunchInfo &info, MeshShape mesh, RankStore &store);
 
 } // namespace ff::rt
 

@@ -111,8 +111,8 @@ Receive receiveMessage(int socket, std::string &bytes, Message &message,
     if (left.count() <= 0)
       return Receive::Timeout;
     pollfd poller{socket, POLLIN, 0};
-    int ready = poll(&poller, 1, static_cast<int>(std::min<long>(
-                                     left.count(), 1000)));
+    int ready =
+        poll(&poller, 1, static_cast<int>(std::min<long>(left.count(), 1000)));
     if (ready <= 0)
       continue;
     char buffer[4096];
@@ -127,7 +127,13 @@ Receive receiveMessage(int socket, std::string &bytes, Message &message,
 }
 
 /// Ends this process without a message: another rank has said why.
-[[noreturn]] void endQuietly() { _exit(1); }
+[[noreturn]] void endQuietly(bool servesStore) {
+  // What the server sent to the others is on its way; closing its sockets while
+  // they still write could take it back.
+  if (servesStore)
+    std::this_thread::sleep_for(milliseconds(200));
+  _exit(1);
+}
 
 } // namespace
 
@@ -140,15 +146,14 @@ RankStore::RankStore(const LaunchInfo &launchInfo) : info(launchInfo) {
   sendMessage(controlSocket, {HelloMessage, std::to_string(info.world),
                               std::to_string(info.rank)});
   watchdog = std::thread([this] { watch(); });
-  setAbortHook([this](const std::string &message) {
-    return tellOthers(message);
-  });
-  join();
+  setAbortHook(
+      [this](const std::string &message) { return tellOthers(message); });
+  // Not an exception: the watchdog needs this object.
+  orFatal([this] { join(); });
 }
 
 RankStore::~RankStore() {
   setAbortHook(nullptr);
-  leave();
   shutdown(controlSocket, SHUT_RDWR);
   watchdog.join();
   close(controlSocket);
@@ -172,8 +177,7 @@ void RankStore::join() {
 }
 
 std::string RankStore::request(char kind, const std::string &key,
-                               const std::string &value,
-                               milliseconds timeout) {
+                               const std::string &value, milliseconds timeout) {
   std::lock_guard<std::mutex> lock(requestMutex);
   std::string bytes;
   Message answer;
@@ -236,6 +240,10 @@ void RankStore::leave() {
 }
 
 bool RankStore::tellOthers(const std::string &message) {
+  {
+    std::lock_guard<std::mutex> lock(controlMutex);
+    failing = true;
+  }
   if (!sendMessage(controlSocket,
                    {AbortMessage, std::to_string(info.rank), message}))
     return true;
@@ -248,26 +256,34 @@ void RankStore::watch() {
   std::string bytes;
   for (;;) {
     Message message;
-    Receive result = receiveMessage(controlSocket, bytes, message,
-                                    std::chrono::hours(1));
+    Receive result =
+        receiveMessage(controlSocket, bytes, message, std::chrono::hours(1));
     if (result == Receive::Timeout)
       continue;
     if (result == Receive::Closed) {
       {
         std::lock_guard<std::mutex> lock(controlMutex);
-        if (leaving)
+        // A message of this rank is better than that rank 0 is gone.
+        if (failing) {
+          wasFirst = 1;
+          answered.notify_all();
+        }
+        if (failing || leaving)
           return;
       }
       // One of the others says that rank 0 is gone.
       if (info.rank == 1 && !info.supervised)
         std::fprintf(stderr, "error: [rank 0] ended without a message\n");
-      endQuietly();
+      endQuietly(info.rank == 0);
     }
     if (message.kind == AbortMessage) {
-      if (message.value.empty() && info.rank == 0 && !info.supervised)
+      if (message.key == std::to_string(info.rank))
+        std::fprintf(stderr, "error: [rank %d] %s\n", info.rank,
+                     message.value.c_str());
+      else if (message.value.empty() && info.rank == 0 && !info.supervised)
         std::fprintf(stderr, "error: [rank %s] ended without a message\n",
                      message.key.c_str());
-      endQuietly();
+      endQuietly(info.rank == 0);
     }
     if (message.kind == AnswerMessage) {
       std::lock_guard<std::mutex> lock(controlMutex);

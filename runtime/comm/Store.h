@@ -1,4 +1,4 @@
-//===- Store.h - How ranks meet, and end together ------------ -*- C++ -*-===//
+//===- Store.h - How ranks meet, and end together ------------- -*- C++ -*-===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.
@@ -43,6 +43,7 @@ public:
   /// Connects, and returns when all ranks have. From then on fatal() ends all
   /// ranks, and the end of any rank ends this process.
   explicit RankStore(const LaunchInfo &info);
+  /// Without leave() before, the others take it for the death of this rank.
   ~RankStore() override;
 
   void set(const std::string &key, const std::vector<char> &data) override;
@@ -73,7 +74,8 @@ private:
   std::mutex controlMutex;
   std::condition_variable answered;
   bool leaving = false;
-  int wasFirst = -1; ///< the answer to our abort: -1 none yet
+  bool failing = false; ///< fatal() waits for the answer to its abort
+  int wasFirst = -1;    ///< the answer to our abort: -1 none yet
   std::thread watchdog; // last: it uses all of the above
 };
 

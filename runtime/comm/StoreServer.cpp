@@ -24,6 +24,9 @@ namespace ff::rt {
 namespace {
 constexpr size_t frameBytes = 9;
 
+/// Not the rank of any connection.
+constexpr int noRank = -2;
+
 void putLength(std::string &bytes, size_t length) {
   for (int shift = 0; shift < 32; shift += 8)
     bytes.push_back(static_cast<char>(length >> shift));
@@ -158,7 +161,8 @@ void StoreServer::handle(Connection &connection, const Message &message) {
     for (auto it = range.first; it != range.second; ++it)
       sendMessage(it->second, {ValueMessage, std::string(), message.value});
     waiting.erase(range.first, range.second);
-    sendMessage(connection.socket, {ValueMessage, std::string(), std::string()});
+    sendMessage(connection.socket,
+                {ValueMessage, std::string(), std::string()});
     return;
   }
   case GetMessage: {
@@ -171,14 +175,8 @@ void StoreServer::handle(Connection &connection, const Message &message) {
   }
   case HelloMessage:
     return hello(connection, message);
-  case AbortMessage: {
-    // The others first: the sender may end, and with it this server.
-    bool first = !aborted;
-    abort(connection.rank, message.value);
-    sendMessage(connection.socket,
-                {AnswerMessage, std::string(), first ? "1" : "0"});
-    return;
-  }
+  case AbortMessage:
+    return abort(connection.rank, message.value);
   case ByeMessage: {
     connection.goodbye = true;
     std::lock_guard<std::mutex> lock(mutex);
@@ -193,25 +191,41 @@ void StoreServer::handle(Connection &connection, const Message &message) {
 
 void StoreServer::hello(Connection &connection, const Message &message) {
   int rank = std::atoi(message.value.c_str());
+  std::string problem;
   if (message.key != std::to_string(world))
-    return abort(rank, fmt::format("was started as one of {} ranks, rank 0 as "
-                                   "one of {}",
-                                   message.key, world));
+    problem = fmt::format("was started as one of {} ranks, rank 0 as one of {}",
+                          message.key, world);
   for (const Connection &other : connections)
     if (other.rank == rank)
-      return abort(rank, "was started twice");
-  connection.rank = rank;
-  sendMessage(connection.socket, {ValueMessage, std::string(), std::string()});
+      problem = "was started twice";
+  if (problem.empty()) {
+    connection.rank = rank;
+    return;
+  }
+  // The newcomer says what is wrong; the ranks that have joined end with it.
+  sendMessage(connection.socket, {AbortMessage, std::to_string(rank), problem});
+  abort(noRank, problem);
 }
 
 void StoreServer::abort(int rank, const std::string &message) {
-  if (aborted)
-    return;
+  // The rank that reports itself gets an answer, the others what it says. Rank
+  // 0 is last: this server ends with it.
+  bool first = !aborted;
   aborted = true;
-  for (const Connection &connection : connections)
-    if (connection.rank >= 0 && (connection.rank != rank || message.empty()))
+  auto tell = [&](const Connection &connection) {
+    if (connection.rank == rank && !message.empty())
+      sendMessage(connection.socket,
+                  {AnswerMessage, std::string(), first ? "1" : "0"});
+    else if (first && connection.rank >= 0)
       sendMessage(connection.socket,
                   {AbortMessage, std::to_string(rank), message});
+  };
+  for (const Connection &connection : connections)
+    if (connection.rank != 0)
+      tell(connection);
+  for (const Connection &connection : connections)
+    if (connection.rank == 0)
+      tell(connection);
 }
 
 void StoreServer::closed(const Connection &connection) {

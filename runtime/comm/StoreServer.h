@@ -20,11 +20,11 @@ namespace ff::rt {
 
 /// Kinds of messages of the store; see Store.h.
 enum MessageKind : char {
-  SetMessage = 'S',   ///< key, value
-  GetMessage = 'G',   ///< key; answered with ValueMessage once it is set
-  ValueMessage = 'V', ///< value
-  HelloMessage = 'H', ///< key: world size, value: rank; a control connection
-  AbortMessage = 'A', ///< key: rank, value: message; empty: the rank died
+  SetMessage = 'S',    ///< key, value
+  GetMessage = 'G',    ///< key; answered with ValueMessage once it is set
+  ValueMessage = 'V',  ///< value
+  HelloMessage = 'H',  ///< key: world size, value: rank; a control connection
+  AbortMessage = 'A',  ///< key: rank, value: message; empty: the rank died
   AnswerMessage = 'K', ///< value: "1" where the abort was the first, else "0"
   ByeMessage = 'B',    ///< the control connection may close
 };

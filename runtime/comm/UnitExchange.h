@@ -1,4 +1,4 @@
-//===- UnitExchange.h - Gathers and reduces units ------------ -*- C++ -*-===//
+//===- UnitExchange.h - Gathers and reduces units ------------- -*- C++ -*-===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.

@@ -118,7 +118,9 @@ dnnl::matmul::primitive_desc describeMatmul(const MatmulType &type,
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (type.activation != Activation::None) {
     dnnl::post_ops ops;
-    ops.append_eltwise(1.0f, dnnlAlgorithm(type.activation), 1.0f, 0.0f);
+    // Alpha is the factor of x in a swish, but the slope below 0 of a relu.
+    float alpha = type.activation == Activation::Silu ? 1.0f : 0.0f;
+    ops.append_eltwise(1.0f, dnnlAlgorithm(type.activation), alpha, 0.0f);
     attr.set_post_ops(ops);
   }
   try {
@@ -205,9 +207,8 @@ Matmuls::Matmuls(const std::vector<MatmulType> &types)
               {DNNL_ARG_DST, p.c.get()},
               {DNNL_ARG_SCRATCHPAD, p.scratch.get()}};
     if (folded.type.bias) {
-      p.bias = dnnl::memory(
-          p.desc.query_md(dnnl::query::weights_md, 1), engine,
-          DNNL_MEMORY_NONE);
+      p.bias = dnnl::memory(p.desc.query_md(dnnl::query::weights_md, 1), engine,
+                            DNNL_MEMORY_NONE);
       p.args.push_back({DNNL_ARG_BIAS, p.bias.get()});
     }
     state->scratchBytes =
@@ -239,9 +240,9 @@ void Matmuls::run(size_t matmul, const void *a, const void *b, const void *bias,
   set(p.c, c);
   if (p.bias)
     set(p.bias, bias);
-  dnnl_status_t status = dnnl_primitive_execute(
-      p.primitive.get(), state->stream.get(), static_cast<int>(p.args.size()),
-      p.args.data());
+  dnnl_status_t status =
+      dnnl_primitive_execute(p.primitive.get(), state->stream.get(),
+                             static_cast<int>(p.args.size()), p.args.data());
   if (status != dnnl_success)
     fail("oneDNN failed in matmul {} with status {}", matmul,
          static_cast<int>(status));

@@ -50,10 +50,10 @@ void initialValues(uint64_t seed, uint32_t site, const Initializer &init,
   bool normal = init.kind == Initializer::Kind::Normal;
   for (int64_t i = 0; i < count;) {
     uint64_t block = static_cast<uint64_t>(begin + i) / 4;
-    PhiloxBlock words = philox({static_cast<uint32_t>(block), site,
-                                static_cast<uint32_t>(block >> 32),
-                                0xffffffffu},
-                               key);
+    PhiloxBlock words =
+        philox({static_cast<uint32_t>(block), site,
+                static_cast<uint32_t>(block >> 32), 0xffffffffu},
+               key);
     auto four = normal ? normalsFromBlock(words) : uniformsFromBlock(words);
     for (int64_t j = (begin + i) % 4; j < 4 && i < count; ++j, ++i) {
       double value = four[static_cast<size_t>(j)];
@@ -86,8 +86,8 @@ void initialize(uint64_t seed, const std::string &fullName,
   char *bytes = static_cast<char *>(out);
   if (init.kind == Initializer::Kind::Constant)
     return fillElements(dtype, out, init.first, end - begin);
-  uint32_t site = 0x80000000u |
-                  (XXH32(fullName.data(), fullName.size(), 0) & 0x7fffffffu);
+  uint32_t site =
+      0x80000000u | (XXH32(fullName.data(), fullName.size(), 0) & 0x7fffffffu);
   constexpr int64_t piece = 1024;
   parallelFor((end - begin + piece - 1) / piece, 4,
               [&](int64_t first, int64_t last) {

@@ -42,9 +42,9 @@ void fatal(const std::string &message) {
   }
   if (print) {
     int rank = errorRank;
-    std::string line = rank < 0
-                           ? fmt::format("error: {}\n", message)
-                           : fmt::format("error: [rank {}] {}\n", rank, message);
+    std::string line =
+        rank < 0 ? fmt::format("error: {}\n", message)
+                 : fmt::format("error: [rank {}] {}\n", rank, message);
     // One write, so that the lines of several processes do not mix.
     std::fflush(stdout);
     ssize_t written = write(STDERR_FILENO, line.data(), line.size());

@@ -74,8 +74,8 @@ void takeSlots(const Metadata &metadata, int64_t shard,
   for (const std::vector<int> &slot : slots) {
     size_t bytes = 0;
     for (int unit : slot)
-      bytes = std::max(
-          bytes, unitSlotBytes(metadata, layout, shard, unit, gradients));
+      bytes = std::max(bytes,
+                       unitSlotBytes(metadata, layout, shard, unit, gradients));
     regions.push_back(cursor.take(bytes));
   }
 }

@@ -256,9 +256,8 @@ SchedulePolicy parseSchedule(Reader reader) {
     failInternal("metadata: unknown schedule '{}'", kind);
   schedule.cosine = kind == "cosine";
   schedule.warmupSteps = reader.get<int64_t>("warmup_steps", 0);
-  schedule.totalSteps = schedule.cosine
-                            ? reader.get<int64_t>("total_steps")
-                            : reader.get<int64_t>("total_steps", 0);
+  schedule.totalSteps = schedule.cosine ? reader.get<int64_t>("total_steps")
+                                        : reader.get<int64_t>("total_steps", 0);
   schedule.finalLr = reader.get<double>("final_lr", 0.0);
   reader.finish();
   return schedule;

@@ -104,8 +104,10 @@ public:
         break;
       else
         pause();
-      if (status && now() > deadline)
+      if (status && now() > deadline) {
+        killing = true;
         signalAll(SIGKILL);
+      }
     }
     return status;
   }
@@ -138,20 +140,25 @@ private:
     if (child == children.end())
       return;
     *child = 0;
-    bool failed = !WIFEXITED(state) || WEXITSTATUS(state) != 0;
-    if (!failed || status)
+    if (WIFEXITED(state) && WEXITSTATUS(state) == 0)
       return;
-    status = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
-    deadline = now() + graceSeconds;
-    // A rank that exits has said why. One that was killed has not.
-    if (WIFSIGNALED(state))
+    if (!status)
+      deadline = now() + graceSeconds;
+    // A rank that exits has said why, or ends for another one. One that was
+    // killed has not: it is the cause, in whatever order they are found.
+    if (WIFEXITED(state)) {
+      status = status ? status : WEXITSTATUS(state);
+    } else if (status < 128 && !killing) {
+      status = 128 + WTERMSIG(state);
       std::fprintf(stderr, "error: [rank %d] ended by signal %d (%s)\n",
                    static_cast<int>(child - children.begin()), WTERMSIG(state),
                    strsignal(WTERMSIG(state)));
+    }
   }
 
   std::vector<pid_t> children; ///< 0: ended
   int status = 0;
+  bool killing = false; ///< signals are now of our own sending
   double deadline = 0;
 };
 
@@ -172,7 +179,8 @@ LaunchInfo launchFromEnvironment(EnvironmentReader read) {
     info.localRank = parseVariable(read, "OMPI_COMM_WORLD_LOCAL_RANK");
     info.localWorld = parseVariable(read, "OMPI_COMM_WORLD_LOCAL_SIZE", 1);
     checkRanks(info, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE");
-  } else if (read("SLURM_PROCID") && parseVariable(read, "SLURM_NTASKS", 1) > 1) {
+  } else if (read("SLURM_PROCID") &&
+             parseVariable(read, "SLURM_NTASKS", 1) > 1) {
     info.rank = parseVariable(read, "SLURM_PROCID");
     info.world = parseVariable(read, "SLURM_NTASKS");
     info.localRank = parseVariable(read, "SLURM_LOCALID", 0);
@@ -245,7 +253,7 @@ std::optional<LaunchInfo> launch(int ranks, int &status) {
 }
 
 void catchStopSignals() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = onStopSignal;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;

@@ -1,4 +1,4 @@
-//===- Launch.h - Starts or joins the ranks ------------------ -*- C++ -*-===//
+//===- Launch.h - Starts or joins the ranks ------------------- -*- C++ -*-===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.

@@ -24,13 +24,12 @@ namespace {
 
 void printLayout(const Metadata &metadata, const Options &options) {
   int64_t world = options.ranks ? options.ranks : 1;
-  LayoutRequest request{
-      options.sample ? RunMode::Sample : RunMode::Train,
-      resolveMesh(metadata.replicate, metadata.shard, world),
-      matmulScratchBytes(metadata.matmuls)};
-  std::printf("%s", formatLayout(metadata, request,
-                                 computeLayout(metadata, request))
-                        .c_str());
+  LayoutRequest request{options.sample ? RunMode::Sample : RunMode::Train,
+                        resolveMesh(metadata.replicate, metadata.shard, world),
+                        matmulScratchBytes(metadata.matmuls)};
+  std::printf("%s",
+              formatLayout(metadata, request, computeLayout(metadata, request))
+                  .c_str());
 }
 
 void runRank(const Metadata &metadata, const Options &options,
@@ -39,22 +38,22 @@ void runRank(const Metadata &metadata, const Options &options,
   // Before ranks meet, so that each of them fails in the same way.
   MeshShape mesh = resolveMesh(metadata.replicate, metadata.shard, info.world);
   std::unique_ptr<RankStore> store;
-  std::unique_ptr<Communicator> comm;
-  if (info.world > 1) {
+  if (info.world > 1)
     store = std::make_unique<RankStore>(info);
-    comm = makeGlooCommunicator(info, mesh, *store);
-  } else {
-    comm = makeSoloCommunicator();
-  }
   int share = std::max(availableCores() / info.localWorld, 1);
   setThreads(options.threads ? options.threads : share);
-  RunSetup setup{metadata, options, *comm, entries, numEntries};
-  if (options.sample)
-    runSampling(setup);
-  else
-    runTraining(setup);
-  comm->barrier();
-  comm.reset();
+  // Here, where the store still is, so that an error reaches the other ranks.
+  orFatal([&] {
+    std::unique_ptr<Communicator> comm =
+        store ? makeGlooCommunicator(info, mesh, *store)
+              : makeSoloCommunicator();
+    RunSetup setup{metadata, options, *comm, entries, numEntries};
+    if (options.sample)
+      runSampling(setup);
+    else
+      runTraining(setup);
+    comm->barrier();
+  });
   if (store)
     store->leave();
 }

@@ -137,9 +137,8 @@ agreeOnCheckpoint(Communicator &comm, const std::string &out,
       auto found = findCheckpoint(out, resume, warnings);
       message = "N";
       if (found)
-        message =
-            fmt::format("C{} {} {} {} {}", found->step, found->samples,
-                        found->seed, found->hasEma ? 1 : 0, found->path);
+        message = fmt::format("C{} {} {} {} {}", found->step, found->samples,
+                              found->seed, found->hasEma ? 1 : 0, found->path);
     } catch (const Error &e) {
       message = std::string("E") + e.what();
     }
@@ -171,11 +170,10 @@ Checkpointer::Checkpointer(const Metadata &metadata, const Layout &layout,
       pieces(ownedPieces(metadata, layout, comm.shardIndex())) {
   for (size_t c = 0; c < metadata.components.size(); ++c)
     if (metadata.components[c].trained)
-      files.push_back(
-          parameterFile(metadata, layout,
-                        modelFolder(metadata.components[c]) +
-                            "/diffusion_pytorch_model.safetensors",
-                        StateKind::Master, static_cast<int>(c)));
+      files.push_back(parameterFile(metadata, layout,
+                                    modelFolder(metadata.components[c]) +
+                                        "/diffusion_pytorch_model.safetensors",
+                                    StateKind::Master, static_cast<int>(c)));
   auto add = [&](const char *name, StateKind kind) {
     files.push_back(parameterFile(metadata, layout, name, kind, -1));
   };

@@ -48,9 +48,9 @@ std::vector<std::string> checkpointFolders(const std::string &out);
 /// Rank 0 of all ranks: what --resume asks for, or nothing where the run starts
 /// from the beginning. "auto" takes the newest complete checkpoint and adds one
 /// warning for each newer folder that is not.
-std::optional<CheckpointInfo> findCheckpoint(const std::string &out,
-                                             const std::string &resume,
-                                             std::vector<std::string> &warnings);
+std::optional<CheckpointInfo>
+findCheckpoint(const std::string &out, const std::string &resume,
+               std::vector<std::string> &warnings);
 
 /// The same on all ranks, which get the choice of rank 0; an Error there is an
 /// Error everywhere.

@@ -29,12 +29,11 @@ ff_ctx::ff_ctx(const Metadata &metadata, RunMode mode, Communicator &comm)
       units(metadata, program, layout, arena, comm) {
   request = makeRequest(mode, comm.mesh, matmuls);
   matmuls.setScratch(arena.at(layout.matmulScratch));
-  lossIsF64 =
-      !program.outputs.empty() && program.outputs[0].dtype == FF_F64;
+  lossIsF64 = !program.outputs.empty() && program.outputs[0].dtype == FF_F64;
 }
 
-void ff_ctx::run(const ff_entry &entry, const char *batchInputs,
-                 int64_t first, double lossSeed) {
+void ff_ctx::run(const ff_entry &entry, const char *batchInputs, int64_t first,
+                 double lossSeed) {
   inputs = batchInputs;
   firstSample = first;
   lossSeedF64 = lossSeed;
@@ -51,9 +50,8 @@ extern "C" {
 void ff_rt_parallel_for(ff_ctx *ctx, ff_kernel_fn kernel, void *const *buffers,
                         int64_t n, int64_t grain) {
   ProfileScope scope(ctx->profile, CallKind::Kernel);
-  parallelFor(n, grain, [&](int64_t begin, int64_t end) {
-    kernel(buffers, begin, end);
-  });
+  parallelFor(n, grain,
+              [&](int64_t begin, int64_t end) { kernel(buffers, begin, end); });
 }
 
 void ff_rt_matmul(ff_ctx *ctx, int32_t matmul, const void *a, const void *b,
@@ -73,10 +71,9 @@ void ff_rt_random(ff_ctx *ctx, int32_t site, int32_t distribution,
                   int32_t dtype, void *out, int64_t batch, int64_t perSample) {
   ProfileScope scope(ctx->profile, CallKind::Random);
   orFatal([&] {
-    fillRandom(ctx->metadata.seed, site,
-               static_cast<ff_distribution>(distribution),
-               static_cast<DType>(dtype), ctx->firstSample, batch, perSample,
-               out);
+    fillRandom(
+        ctx->metadata.seed, site, static_cast<ff_distribution>(distribution),
+        static_cast<DType>(dtype), ctx->firstSample, batch, perSample, out);
   });
 }
 

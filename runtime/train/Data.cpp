@@ -25,10 +25,9 @@ int64_t shuffledIndex(uint64_t seed, int64_t epoch, int64_t index,
   do {
     uint64_t left = value >> half, right = value & mask;
     for (uint32_t round = 0; round < 8; ++round) {
-      PhiloxBlock words =
-          philox({static_cast<uint32_t>(right), round,
-                  static_cast<uint32_t>(epoch), 0xfffffffeu},
-                 key);
+      PhiloxBlock words = philox({static_cast<uint32_t>(right), round,
+                                  static_cast<uint32_t>(epoch), 0xfffffffeu},
+                                 key);
       uint64_t next = left ^ (words[0] & mask);
       left = right;
       right = next;

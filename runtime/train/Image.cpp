@@ -29,17 +29,16 @@ std::vector<unsigned char> makeGrid(const ImagePolicy &image,
   for (int64_t y = 0; y < gridHeight; ++y)
     for (int64_t x = 0; x < gridWidth; ++x) {
       int64_t sourceY = y / scale, sourceX = x / scale;
-      int64_t index =
-          sourceY / height * image.columns + sourceX / width;
+      int64_t index = sourceY / height * image.columns + sourceX / width;
       if (index >= count)
         continue;
       for (int64_t c = 0; c < channels; ++c) {
-        float value = samples[((index * channels + c) * height +
-                               sourceY % height) *
-                                  width +
-                              sourceX % width];
-        double level = (static_cast<double>(value) - image.low) /
-                       (image.high - image.low);
+        float value =
+            samples[((index * channels + c) * height + sourceY % height) *
+                        width +
+                    sourceX % width];
+        double level =
+            (static_cast<double>(value) - image.low) / (image.high - image.low);
         // NaN becomes black.
         level = level > 0 ? std::min(level, 1.0) : 0.0;
         pixels[static_cast<size_t>((y * gridWidth + x) * channels + c)] =

@@ -83,8 +83,8 @@ MetricsLog::MetricsLog(const std::string &folder, int64_t resumedStep,
       terminal(isatty(STDOUT_FILENO)), start(std::chrono::steady_clock::now()) {
   std::string kept = keptLines(path, resumedStep);
   std::string temporary = path + ".tmp";
-  int out = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-                 0666);
+  int out =
+      open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (out < 0)
     fail("cannot create {}: {}", temporary, std::strerror(errno));
   writeAll(out, kept, temporary);
@@ -111,9 +111,9 @@ void MetricsLog::record(const StepMetrics &m) {
   bool last = m.step == lastStep;
   if (!terminal && m.step % every && !last)
     return;
-  double elapsed = std::chrono::duration<double>(
-                       std::chrono::steady_clock::now() - start)
-                       .count();
+  double elapsed =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
   int64_t doneSteps = std::max<int64_t>(m.step - firstStep, 1);
   double left = elapsed / static_cast<double>(doneSteps) *
                 static_cast<double>(lastStep - m.step);

@@ -112,8 +112,8 @@ GradientStats Optimizer::gradientStats() const {
     const GroupLayout &place = layout.groups[piece.group];
     if (!metadata.groups[piece.group].trainable)
       continue;
-    blocks.assign(
-        static_cast<size_t>((piece.count + sumBlock - 1) / sumBlock), {});
+    blocks.assign(static_cast<size_t>((piece.count + sumBlock - 1) / sumBlock),
+                  {});
     parallelFor(static_cast<int64_t>(blocks.size()), 4,
                 [&](int64_t begin, int64_t end) {
                   for (int64_t b = begin; b < end; ++b) {
@@ -162,34 +162,36 @@ void Optimizer::updatePiece(const OwnedPiece &piece, int64_t step, double lr,
   bool wideGrad = place.gradDtype == place.stateDtype;
 
   constexpr int64_t chunk = 2048;
-  parallelFor((piece.count + chunk - 1) / chunk, 4, [&](int64_t first,
-                                                        int64_t last) {
-    T weights[chunk], grads[chunk];
-    for (int64_t i = first; i < last; ++i) {
-      int64_t element = piece.sliceBegin + i * chunk;
-      int64_t n = std::min(chunk, piece.count - i * chunk);
-      char *master = at<char>(
-          place.master,
-          element * static_cast<int64_t>(dtypeSize(group.masterDtype)));
-      T *weight = reinterpret_cast<T *>(master);
-      const T *grad = at<T>(place.grad, element);
-      if (!wideMaster) {
-        convertElements(group.masterDtype, master, place.stateDtype, weights, n);
-        weight = weights;
-      }
-      if (!wideGrad) {
-        convertElements(place.gradDtype, at<double>(place.grad, element),
-                        place.stateDtype, grads, n);
-        grad = grads;
-      }
-      adamw(c, grad, weight, at<T>(place.expAvg, element),
-            at<T>(place.expAvgSq, element), n);
-      if (place.ema.bytes)
-        updateEma(c, weight, at<T>(place.ema, element), n);
-      if (!wideMaster)
-        convertElements(place.stateDtype, weights, group.masterDtype, master, n);
-    }
-  });
+  parallelFor(
+      (piece.count + chunk - 1) / chunk, 4, [&](int64_t first, int64_t last) {
+        T weights[chunk], grads[chunk];
+        for (int64_t i = first; i < last; ++i) {
+          int64_t element = piece.sliceBegin + i * chunk;
+          int64_t n = std::min(chunk, piece.count - i * chunk);
+          char *master = at<char>(
+              place.master,
+              element * static_cast<int64_t>(dtypeSize(group.masterDtype)));
+          T *weight = reinterpret_cast<T *>(master);
+          const T *grad = at<T>(place.grad, element);
+          if (!wideMaster) {
+            convertElements(group.masterDtype, master, place.stateDtype,
+                            weights, n);
+            weight = weights;
+          }
+          if (!wideGrad) {
+            convertElements(place.gradDtype, at<double>(place.grad, element),
+                            place.stateDtype, grads, n);
+            grad = grads;
+          }
+          adamw(c, grad, weight, at<T>(place.expAvg, element),
+                at<T>(place.expAvgSq, element), n);
+          if (place.ema.bytes)
+            updateEma(c, weight, at<T>(place.ema, element), n);
+          if (!wideMaster)
+            convertElements(place.stateDtype, weights, group.masterDtype,
+                            master, n);
+        }
+      });
 }
 
 void Optimizer::update(int64_t step, double lr, double gradScale) {

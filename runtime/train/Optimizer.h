@@ -25,8 +25,8 @@ double learningRate(const OptimizerPolicy &optimizer,
 
 /// What a rank knows about its gradient slices.
 struct GradientStats {
-  double sumOfSquares = 0;     ///< in f64, in an order that threads don't change
-  int64_t nonfinite = 0;       ///< elements that are infinite or NaN
+  double sumOfSquares = 0; ///< in f64, in an order that threads don't change
+  int64_t nonfinite = 0;   ///< elements that are infinite or NaN
   int64_t firstNonfinite = -1; ///< index in ownedPieces of the first of them
 };
 

@@ -23,9 +23,10 @@ bool parseOptions(int argc, char **argv, const Metadata &metadata,
                  "Start this many ranks on this machine (default: 1, or what "
                  "torchrun, SLURM or Open MPI set up)")
       ->check(CLI::Range(1, 4096));
-  app.add_option("--steps", options.steps,
-                 "Stop after this optimizer step, counted from the start of the "
-                 "run (default: what the spec says)")
+  app.add_option(
+         "--steps", options.steps,
+         "Stop after this optimizer step, counted from the start of the "
+         "run (default: what the spec says)")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 50));
   app.add_option("--out", options.out,
                  "Folder of checkpoints, metrics.jsonl and samples")
@@ -38,8 +39,9 @@ bool parseOptions(int argc, char **argv, const Metadata &metadata,
                  "Safetensors files to use in place of those of the spec");
   app.add_flag("--sample", options.sample,
                "Do not train: draw the samples of [sample] from a checkpoint");
-  app.add_option("--threads", options.threads,
-                 "Threads of each rank (default: cores / ranks on this machine)")
+  app.add_option(
+         "--threads", options.threads,
+         "Threads of each rank (default: cores / ranks on this machine)")
       ->check(CLI::Range(1, 4096));
   app.add_flag("--profile", options.profile,
                "Print at the end where the time went");

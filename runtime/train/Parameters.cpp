@@ -76,8 +76,8 @@ public:
     if (!known)
       fail("'{}' in {} has dtype {}; weights may be F32, F64, BF16 or F16",
            param.name, file.path(), tensor.dtype);
-    const char *from = file.data(tensor) + static_cast<size_t>(begin) *
-                                               fileDtypeSize(tensor.dtype);
+    const char *from = file.data(tensor) +
+                       static_cast<size_t>(begin) * fileDtypeSize(tensor.dtype);
     convertFromFile(tensor.dtype, from, dtype, out, count, false);
     // The host peak is the own slices and one tensor.
     file.forget(tensor);

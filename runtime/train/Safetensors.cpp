@@ -33,8 +33,8 @@ struct FileDtype {
   size_t size;
 };
 const FileDtype fileDtypes[] = {
-    {"F32", 4}, {"F64", 8}, {"BF16", 2}, {"F16", 2}, {"I64", 8},
-    {"I32", 4}, {"I8", 1},  {"BOOL", 1}, {"U8", 1},  {"I16", 2},
+    {"F32", 4}, {"F64", 8}, {"BF16", 2}, {"F16", 2},     {"I64", 8},
+    {"I32", 4}, {"I8", 1},  {"BOOL", 1}, {"U8", 1},      {"I16", 2},
     {"U16", 2}, {"U32", 4}, {"U64", 8},  {"F8_E4M3", 1}, {"F8_E5M2", 1}};
 
 template <typename Src>
@@ -234,10 +234,11 @@ void SafetensorsFile::checkOffsets(size_t dataBytes) const {
              entry.first, filePath, shapeText(tensor.shape));
     }
     if (tensor.end < tensor.begin || tensor.end - tensor.begin != bytes)
-      fail("tensor '{}' in {} has dtype {} and shape {}, which is {} bytes, but "
-           "the data offsets [{}, {}]",
-           entry.first, filePath, tensor.dtype, shapeText(tensor.shape),
-           static_cast<uint64_t>(bytes), tensor.begin, tensor.end);
+      fail(
+          "tensor '{}' in {} has dtype {} and shape {}, which is {} bytes, but "
+          "the data offsets [{}, {}]",
+          entry.first, filePath, tensor.dtype, shapeText(tensor.shape),
+          static_cast<uint64_t>(bytes), tensor.begin, tensor.end);
     order.push_back(&entry);
   }
   std::sort(order.begin(), order.end(), [](auto *a, auto *b) {
@@ -286,8 +287,8 @@ const FileTensor &SafetensorsFile::tensor(const std::string &name) const {
 void SafetensorsFile::forget(const FileTensor &tensor) const {
   size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   size_t begin = static_cast<size_t>(data(tensor) - mapping) / page * page;
-  size_t end = static_cast<size_t>(data(tensor) - mapping) +
-               (tensor.end - tensor.begin);
+  size_t end =
+      static_cast<size_t>(data(tensor) - mapping) + (tensor.end - tensor.begin);
   madvise(mapping + begin, end - begin, MADV_DONTNEED);
 }
 

@@ -44,8 +44,7 @@ public:
       fail("'{}' in {} has the shape {}; the {} samples of input '{}' need at "
            "least that many rows of {}",
            found->tensor, found->file, shapeText(tensor->shape), policy.count,
-           input.name,
-           shapeText({input.shape.begin() + 1, input.shape.end()}));
+           input.name, shapeText({input.shape.begin() + 1, input.shape.end()}));
     if (!convertFromFile(tensor->dtype, nullptr, input.dtype, nullptr, 0, true))
       fail("'{}' in {} has dtype {}, which does not convert to the {} of input "
            "'{}' without loss",
@@ -62,9 +61,9 @@ public:
       return fillElements(input.dtype, out, static_cast<double>(value),
                           rowElements());
     }
-    const char *from = file->data(*tensor) +
-                       static_cast<size_t>(sample * rowElements()) *
-                           fileDtypeSize(tensor->dtype);
+    const char *from =
+        file->data(*tensor) + static_cast<size_t>(sample * rowElements()) *
+                                  fileDtypeSize(tensor->dtype);
     convertFromFile(tensor->dtype, from, input.dtype, out, rowElements(), true);
   }
 
@@ -135,14 +134,14 @@ private:
         setup.options.resume.empty() ? "auto" : setup.options.resume;
     if (resume == "none")
       fail("--sample needs a checkpoint; fix: --resume auto or --resume PATH");
-    auto found = agreeOnCheckpoint(setup.comm, setup.options.out, resume,
-                                   warnings);
+    auto found =
+        agreeOnCheckpoint(setup.comm, setup.options.out, resume, warnings);
     if (setup.comm.rank == 0)
       for (const std::string &text : warnings)
         std::fprintf(stderr, "warning: %s\n", text.c_str());
-    bool trained = std::any_of(
-        metadata.groups.begin(), metadata.groups.end(),
-        [](const Group &group) { return group.trainable; });
+    bool trained =
+        std::any_of(metadata.groups.begin(), metadata.groups.end(),
+                    [](const Group &group) { return group.trainable; });
     if (!found && trained)
       fail("there is no checkpoint in {}; fix: train first, or --out or "
            "--resume with the folder of a checkpoint",
@@ -224,8 +223,8 @@ private:
                          tensor.numel(), false))
       fail("[sample] image.output '{}' has dtype {}", image.output,
            tensor.dtype);
-    auto pixels = makeGrid(image, values.data(), shape[0], shape[1], shape[2],
-                           shape[3]);
+    auto pixels =
+        makeGrid(image, values.data(), shape[0], shape[1], shape[2], shape[3]);
     int64_t rows = (shape[0] + image.columns - 1) / image.columns;
     std::string target =
         (std::filesystem::path(setup.options.out) / image.file).string();

@@ -21,12 +21,11 @@ TensorFilePlan::TensorFilePlan(std::vector<TensorType> tensors)
   size_t end = 0;
   for (const TensorType &tensor : types) {
     size_t bytes = tensor.bytes();
-    header += fmt::format("{}{}:{{\"dtype\":\"{}\",\"shape\":{},\"data_offsets"
-                          "\":[{},{}]}}",
-                          header.empty() ? "{" : ",",
-                          nlohmann::json(tensor.name).dump(),
-                          fileDtypeName(tensor.dtype), shapeText(tensor.shape),
-                          end, end + bytes);
+    header += fmt::format(
+        "{}{}:{{\"dtype\":\"{}\",\"shape\":{},\"data_offsets"
+        "\":[{},{}]}}",
+        header.empty() ? "{" : ",", nlohmann::json(tensor.name).dump(),
+        fileDtypeName(tensor.dtype), shapeText(tensor.shape), end, end + bytes);
     offsets.push_back(end);
     end += bytes;
   }

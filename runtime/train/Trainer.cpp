@@ -37,8 +37,7 @@ Trainer::Trainer(const RunSetup &setup)
                                       : setup.options.data,
            metadata.data->fields, ctx.program.inputs),
       lastStep(setup.options.steps >= 0 ? setup.options.steps : train.steps) {
-  if (ctx.program.outputs.size() != 1 ||
-      ctx.program.outputs[0].numel() != 1 ||
+  if (ctx.program.outputs.size() != 1 || ctx.program.outputs[0].numel() != 1 ||
       (ctx.program.outputs[0].dtype != FF_F32 &&
        ctx.program.outputs[0].dtype != FF_F64))
     failInternal("the result of program '{}' is not one loss of f32 or f64",
@@ -74,11 +73,11 @@ void Trainer::restore() {
   if (comm.rank != 0)
     return;
   std::filesystem::create_directories(out);
-  log = std::make_unique<MetricsLog>(out, doneSteps, lastStep,
-                                     metadata.logEvery);
+  log =
+      std::make_unique<MetricsLog>(out, doneSteps, lastStep, metadata.logEvery);
   if (found)
-    log->note(fmt::format("resumed from {} at step {}", found->path,
-                          found->step));
+    log->note(
+        fmt::format("resumed from {} at step {}", found->path, found->step));
   warnAboutSpace();
 }
 
@@ -86,9 +85,10 @@ void Trainer::warnAboutSpace() const {
   struct statvfs info;
   if (statvfs(setup.options.out.c_str(), &info) != 0)
     return;
-  auto free = static_cast<double>(info.f_bavail) *
-              static_cast<double>(info.f_frsize);
-  auto existing = static_cast<double>(checkpointFolders(setup.options.out).size());
+  auto free =
+      static_cast<double>(info.f_bavail) * static_cast<double>(info.f_frsize);
+  auto existing =
+      static_cast<double>(checkpointFolders(setup.options.out).size());
   auto one = static_cast<double>(checkpointer.bytes());
   // One more than is kept: the new one is complete before the oldest goes.
   double need =
@@ -118,8 +118,7 @@ void Trainer::run() {
       log->record(result.metrics);
     stopped = result.stop;
     int64_t every = metadata.checkpoint.every;
-    if (every > 0 && doneSteps % every == 0 && doneSteps < lastStep &&
-        !stopped)
+    if (every > 0 && doneSteps % every == 0 && doneSteps < lastStep && !stopped)
       saveCheckpoint(false);
   }
   if ((stopped || metadata.checkpoint.atEnd) && savedStep != doneSteps)
@@ -192,12 +191,11 @@ void Trainer::failNonfinite(const Report &total, int rank) const {
   if (rank >= 0) {
     auto pieces = ownedPieces(metadata, ctx.layout,
                               rank % static_cast<int>(comm.mesh.shard));
-    const OwnedPiece &piece =
-        pieces[static_cast<size_t>(total.firstNonfinite)];
+    const OwnedPiece &piece = pieces[static_cast<size_t>(total.firstNonfinite)];
     const Group &group = metadata.groups[piece.group];
-    where = fmt::format(", first in '{}' on rank {}",
-                        metadata.fullName(group, group.params[piece.param]),
-                        rank);
+    where =
+        fmt::format(", first in '{}' on rank {}",
+                    metadata.fullName(group, group.params[piece.param]), rank);
   }
   fail("step {}: {} elements of the gradients are not finite{}, the loss is "
        "{}; fix: a lower lr, clip_norm, or on_nonfinite = \"skip\"",
@@ -238,9 +236,9 @@ Trainer::StepResult Trainer::step() {
   doneSamples += train.globalBatch;
   metrics.step = doneSteps;
   metrics.samples = doneSamples;
-  metrics.lr = learningRate(*metadata.optimizer,
-                            metadata.schedule.value_or(SchedulePolicy{}),
-                            doneSteps);
+  metrics.lr =
+      learningRate(*metadata.optimizer,
+                   metadata.schedule.value_or(SchedulePolicy{}), doneSteps);
   if (finite) {
     ProfileScope scope(ctx.profile, CallKind::Optimizer);
     double scale = 1.0;
@@ -255,8 +253,8 @@ Trainer::StepResult Trainer::step() {
 
 void Trainer::dumpGradients() {
   const std::string &path = setup.options.dumpGradients;
-  ParameterFile file = parameterFile(metadata, ctx.layout, path,
-                                     StateKind::Gradient, -1);
+  ParameterFile file =
+      parameterFile(metadata, ctx.layout, path, StateKind::Gradient, -1);
   if (comm.rank == 0)
     file.plan.create(path);
   comm.barrier();
