@@ -99,7 +99,8 @@ TEST(DataSet, RanksReadDisjointCompleteBatches) {
     std::map<int64_t, int64_t> samples;
     for (int rank = 0; rank < world; ++rank) {
       std::vector<char> memory(64 * inputSets);
-      Prefetcher prefetcher(data, metadata, inputs, {0}, memory.data(), 64,
+      std::vector<size_t> offsets = {0};
+      Prefetcher prefetcher(data, metadata, inputs, offsets, memory.data(), 64,
                             rank, world, 0, 11);
       StepPlan plan(*metadata.train, world);
       for (int64_t i = 0; i < 11 * plan.rounds; ++i) {
