@@ -147,10 +147,14 @@ void convertElements(DType srcType, const void *src, DType dstType, void *dst,
     using Src = std::remove_pointer_t<decltype(srcTag)>;
     dispatch(dstType, [&](auto *dstTag) {
       using Dst = std::remove_pointer_t<decltype(dstTag)>;
-      const Src *in = static_cast<const Src *>(src);
+      const char *in = static_cast<const char *>(src);
       Dst *out = static_cast<Dst *>(dst);
-      for (int64_t i = 0; i < n; ++i)
-        store(out[i], load(in[i]));
+      for (int64_t i = 0; i < n; ++i) {
+        Src value; // the data of a file need not be aligned
+        std::memcpy(&value, in + static_cast<size_t>(i) * sizeof(Src),
+                    sizeof value);
+        store(out[i], load(value));
+      }
     });
   });
 }

@@ -35,8 +35,6 @@ void printLayout(const Metadata &metadata, const Options &options) {
 void runRank(const Metadata &metadata, const Options &options,
              const LaunchInfo &info, const ff_entry *entries,
              int32_t numEntries) {
-  // Before ranks meet, so that each of them fails in the same way.
-  MeshShape mesh = resolveMesh(metadata.replicate, metadata.shard, info.world);
   std::unique_ptr<RankStore> store;
   if (info.world > 1)
     store = std::make_unique<RankStore>(info);
@@ -44,6 +42,8 @@ void runRank(const Metadata &metadata, const Options &options,
   setThreads(options.threads ? options.threads : share);
   // Here, where the store still is, so that an error reaches the other ranks.
   orFatal([&] {
+    MeshShape mesh =
+        resolveMesh(metadata.replicate, metadata.shard, info.world);
     std::unique_ptr<Communicator> comm =
         store ? makeGlooCommunicator(info, mesh, *store)
               : makeSoloCommunicator();
@@ -72,6 +72,8 @@ int ff_rt_main(int argc, char **argv, const char *metadataText,
       printLayout(metadata, options);
       return 0;
     }
+    if (options.ranks) // before they start, where it can be known
+      resolveMesh(metadata.replicate, metadata.shard, options.ranks);
     std::signal(SIGPIPE, SIG_IGN);
     auto info = launch(options.ranks, status);
     if (!info)

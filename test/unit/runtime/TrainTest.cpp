@@ -223,8 +223,8 @@ TEST(Train, BadFlagsAreNamed) {
   run.metadata["mesh"]["replicate"] = 2;
   result = run.run("--ranks 3");
   EXPECT_EQ(result.status, 1);
-  EXPECT_NE(result.err.find("does not fit 3 ranks; fix: replicate x shard may "
-                            "be 1 x 3, 3 x 1"),
-            std::string::npos)
-      << result.err;
+  EXPECT_EQ(result.err,
+            "error: [mesh] replicate = 2, shard = auto does not fit "
+            "3 ranks; fix: replicate x shard may be 1 x 3, 3 x "
+            "1\n");
 }
