@@ -158,7 +158,7 @@ TEST(Collectives, ErrorOfOneRankEndsAllInSeconds) {
     comm.barrier(); // waits for rank 2, which never comes
     return true;
   }));
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15));
 }
 
 TEST(CommThread, RunsTasksInOrder) {

@@ -12,6 +12,9 @@
 #include <cmath>
 #include <csignal>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 using namespace ff::rt::test;
 
@@ -43,14 +46,27 @@ int countOf(const std::string &text, const std::string &part) {
   return count;
 }
 
-int freePort() { return 20000 + getpid() % 20000; }
+/// A port that was free a moment ago.
+int freePort() {
+  int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  socklen_t size = sizeof address;
+  bind(fd, reinterpret_cast<sockaddr *>(&address), size);
+  getsockname(fd, reinterpret_cast<sockaddr *>(&address), &size);
+  close(fd);
+  return ntohs(address.sin_port);
+}
+
+/// "Within seconds", on a machine that is busy with a build.
+constexpr double fewSeconds = 15;
 } // namespace
 
 TEST(Failure, ErrorOfOneRankEndsAllWithItsMessage) {
   TinyRun run;
   RunResult result = run.run("--ranks 3", "TINY_FAULT=error@1@2");
   EXPECT_EQ(result.status, 1);
-  EXPECT_LT(result.seconds, 8);
+  EXPECT_LT(result.seconds, fewSeconds);
   EXPECT_EQ(result.err.find("error: [rank 1] embedding: input row 0 has the id "
                             "42"),
             0u)
@@ -64,7 +80,7 @@ TEST(Failure, ARankThatIsKilledEndsAll) {
     RunResult result =
         run.run("--ranks 3", "TINY_FAULT=kill@" + std::to_string(rank) + "@2");
     EXPECT_EQ(result.status, 128 + SIGKILL);
-    EXPECT_LT(result.seconds, 8);
+    EXPECT_LT(result.seconds, fewSeconds);
     EXPECT_NE(result.err.find("[rank " + std::to_string(rank) +
                               "] ended by signal 9"),
               std::string::npos)
@@ -76,11 +92,11 @@ TEST(Failure, WithoutAParentOfOursToo) {
   for (int failing : {0, 1}) {
     TinyRun run;
     RunResult result =
-        runShell(run.folder(), torchrun(run, 3, freePort() + failing,
+        runShell(run.folder(), torchrun(run, 3, freePort(),
                                         "TINY_FAULT=error@" +
                                             std::to_string(failing) + "@3"));
     EXPECT_EQ(result.status, 3) << "all three ranks fail";
-    EXPECT_LT(result.seconds, 10);
+    EXPECT_LT(result.seconds, fewSeconds);
     EXPECT_EQ(countOf(result.err, "error:"), 1) << result.err;
     EXPECT_EQ(result.err.find("error: [rank " + std::to_string(failing) + "]"),
               0u)
@@ -93,10 +109,10 @@ TEST(Failure, WithoutAParentOfOursAKillIsNoticed) {
     TinyRun run;
     RunResult result =
         runShell(run.folder(),
-                 torchrun(run, 3, freePort() + 10 + failing,
+                 torchrun(run, 3, freePort(),
                           "TINY_FAULT=kill@" + std::to_string(failing) + "@3"));
     EXPECT_EQ(result.status, 3);
-    EXPECT_LT(result.seconds, 10);
+    EXPECT_LT(result.seconds, fewSeconds);
     EXPECT_NE(result.err.find("error: [rank " + std::to_string(failing) +
                               "] ended without a message"),
               std::string::npos)
@@ -134,10 +150,10 @@ TEST(Failure, SigtermSavesAndEndsWell) {
     TinyRun run;
     run.metadata["train"]["steps"] = 100000000;
     run.metadata["checkpoint"]["every"] = 0;
-    // timeout sends SIGTERM and gives the status of the command.
     RunResult result = runShell(
-        run.folder(), "timeout --preserve-status 1.5 " +
-                          run.command(std::string("--ranks ") + ranks));
+        run.folder(), run.command(std::string("--ranks ") + ranks) +
+                          " & p=$!; until [ -s " + run.out("metrics.jsonl") +
+                          " ]; do sleep 0.05; done; kill -TERM $p; wait $p");
     EXPECT_EQ(result.status, 0) << result.err;
     EXPECT_NE(result.out.find("stopped by a signal"), std::string::npos);
     auto folders = ff::rt::checkpointFolders(run.out());
