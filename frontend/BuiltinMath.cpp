@@ -1,0 +1,252 @@
+//===- BuiltinMath.cpp - Elementwise operations and reductions --*- C++ -*-===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/BuiltinFamilies.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace ff;
+using namespace ff::frontend;
+
+//===----------------------------------------------------------------------===//
+// One operand
+//===----------------------------------------------------------------------===//
+
+static Val emitActivation(Call &call, ActivationKind kind) {
+  if (!call.isFloatTensor(0))
+    return Val::error();
+  Elaborator &e = call.e;
+  return Val::ofTensor(
+      e.builder().create<ActivationOp>(
+          e.location(call.loc), call[0].type(),
+          ActivationKindAttr::get(e.context, kind), call[0].tensor),
+      call[0].dims);
+}
+
+Val ff::frontend::emitGeluTanh(Call &call) {
+  return emitActivation(call, ActivationKind::GeluTanh);
+}
+Val ff::frontend::emitGelu(Call &call) {
+  return emitActivation(call, ActivationKind::Gelu);
+}
+Val ff::frontend::emitSilu(Call &call) {
+  return emitActivation(call, ActivationKind::Silu);
+}
+Val ff::frontend::emitRelu(Call &call) {
+  return emitActivation(call, ActivationKind::Relu);
+}
+Val ff::frontend::emitSigmoid(Call &call) {
+  return emitActivation(call, ActivationKind::Sigmoid);
+}
+Val ff::frontend::emitTanh(Call &call) {
+  return emitActivation(call, ActivationKind::Tanh);
+}
+
+/// An operation of the math dialect on a tensor, or `fold` of a number.
+template <typename MathOp>
+static Val emitUnary(Call &call, double (*fold)(double)) {
+  if (call[0].isNumber()) {
+    double result = fold(call[0].asDouble());
+    if (!std::isfinite(result))
+      return call.fail("undefined for " + std::to_string(call[0].asDouble()));
+    return Val::of(result);
+  }
+  if (!call.isFloatTensor(0))
+    return Val::error();
+  return Val::ofTensor(call.e.builder().create<MathOp>(
+                           call.e.location(call.loc), call[0].tensor),
+                       call[0].dims);
+}
+
+Val ff::frontend::emitExp(Call &call) {
+  return emitUnary<math::ExpOp>(call, std::exp);
+}
+Val ff::frontend::emitLog(Call &call) {
+  return emitUnary<math::LogOp>(call, std::log);
+}
+Val ff::frontend::emitSqrt(Call &call) {
+  return emitUnary<math::SqrtOp>(call, std::sqrt);
+}
+Val ff::frontend::emitRsqrt(Call &call) {
+  return emitUnary<math::RsqrtOp>(call,
+                                  [](double x) { return 1 / std::sqrt(x); });
+}
+Val ff::frontend::emitSin(Call &call) {
+  return emitUnary<math::SinOp>(call, std::sin);
+}
+Val ff::frontend::emitCos(Call &call) {
+  return emitUnary<math::CosOp>(call, std::cos);
+}
+Val ff::frontend::emitAbs(Call &call) {
+  if (call[0].isInteger())
+    return Val::of(std::abs(call[0].integer));
+  return emitUnary<math::AbsFOp>(call, std::fabs);
+}
+
+Val ff::frontend::emitSquare(Call &call) {
+  if (call[0].isNumber())
+    return foldBinary(Operator::Mul, call[0], call[0], call.loc, call.e.diags);
+  if (!call.isFloatTensor(0))
+    return Val::error();
+  return call.e.binary(Operator::Mul, call[0], call[0], call.loc);
+}
+
+Val ff::frontend::emitPow(Call &call) {
+  if (call[0].isNumber() && call[1].isNumber())
+    return foldBinary(Operator::Pow, call[0], call[1], call.loc, call.e.diags);
+  if (!call.isFloatTensor(0) || !call.number(1))
+    return Val::error();
+  return call.e.binary(Operator::Pow, call[0], call[1], call.loc);
+}
+
+Val ff::frontend::emitCast(Call &call) {
+  if (!call.isTensor(0))
+    return Val::error();
+  if (!call[1].isString())
+    return call.failAt(1, "the dtype is a string, such as \"f32\"");
+  Elaborator &e = call.e;
+  std::string wanted = call[1].text, have = dtypeName(call[0].type().getElementType());
+  if (wanted == have)
+    return call[0];
+  std::string ours = dtypeName(e.elementType);
+  Type element = wanted == "f32"   ? Type(e.builder().getF32Type())
+                 : wanted == "f64" ? Type(e.builder().getF64Type())
+                                   : Type();
+  if (!element)
+    return call.failAt(1, "cannot convert " + have + " to \"" + wanted + "\"");
+  auto type = RankedTensorType::get(call[0].shape(), element);
+  Location at = e.location(call.loc);
+  Value x = call[0].tensor, result;
+  if (call[0].isIntTensor())
+    result = e.builder().create<arith::SIToFPOp>(at, type, x);
+  else if (call[0].isBoolTensor())
+    result = e.builder().create<arith::UIToFPOp>(at, type, x);
+  else if (wanted == "f64")
+    result = e.builder().create<arith::ExtFOp>(at, type, x);
+  else
+    result = e.builder().create<arith::TruncFOp>(at, type, x);
+  return Val::ofTensor(result, call[0].dims);
+}
+
+Val ff::frontend::emitStopGradient(Call &call) {
+  if (!call.isTensor(0))
+    return Val::error();
+  return Val::ofTensor(
+      call.e.builder().create<StopGradientOp>(
+          call.e.location(call.loc), call[0].type(), call[0].tensor),
+      call[0].dims);
+}
+
+//===----------------------------------------------------------------------===//
+// Two and three operands
+//===----------------------------------------------------------------------===//
+
+template <typename FloatOp>
+static Val emitExtremum(Call &call, const Val &a, const Val &b, bool larger) {
+  if (a.isNumber() && b.isNumber())
+    return (a.asDouble() > b.asDouble()) == larger ? a : b;
+  Val lhs = a, rhs = b;
+  if (!call.e.unify(lhs, rhs, call.builtin.name, call.loc))
+    return Val::error();
+  if (!lhs.isFloatTensor())
+    return call.fail("needs float tensors, not " + describeTensor(lhs));
+  return Val::ofTensor(call.e.builder().create<FloatOp>(
+                           call.e.location(call.loc), lhs.tensor, rhs.tensor),
+                       lhs.dims);
+}
+
+Val ff::frontend::emitMaximum(Call &call) {
+  return emitExtremum<arith::MaximumFOp>(call, call[0], call[1], true);
+}
+Val ff::frontend::emitMinimum(Call &call) {
+  return emitExtremum<arith::MinimumFOp>(call, call[0], call[1], false);
+}
+
+Val ff::frontend::emitClamp(Call &call) {
+  Val x = call[0];
+  if (call.has(1))
+    x = emitExtremum<arith::MaximumFOp>(call, x, call[1], true);
+  if (call.has(2) && !x.isError())
+    x = emitExtremum<arith::MinimumFOp>(call, x, call[2], false);
+  return x;
+}
+
+Val ff::frontend::emitWhere(Call &call) {
+  Elaborator &e = call.e;
+  Val condition = call[0], a = call[1], b = call[2];
+  if (!condition.isBoolTensor())
+    return call.failAt(0, "the condition must be a comparison of tensors");
+  if (a.isNumber() && b.isNumber()) {
+    auto type = RankedTensorType::get(condition.shape(), e.elementType);
+    a = Val::ofTensor(e.splat(type, a.asDouble(), call.loc), condition.dims);
+  }
+  if (!e.unify(a, b, "where", call.loc))
+    return Val::error();
+  // All three to one shape: the condition may be smaller or larger.
+  auto flags = RankedTensorType::get(
+      a.shape(), condition.type().getElementType());
+  Val shape = Val::ofTensor(e.splat(flags, 0, call.loc), a.dims);
+  if (!e.unify(condition, shape, "where", call.loc))
+    return Val::error();
+  ArrayRef<int64_t> common = condition.shape();
+  return Val::ofTensor(
+      e.builder().create<arith::SelectOp>(
+          e.location(call.loc), condition.tensor,
+          e.broadcast(a.tensor, common, call.loc),
+          e.broadcast(b.tensor, common, call.loc)),
+      condition.dims);
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+static Val emitReduction(Call &call, ReduceKind kind, bool isMean) {
+  if (!call.isFloatTensor(0))
+    return Val::error();
+  auto dims = call.dims(1, 0);
+  auto keep = call.boolean(2);
+  if (!dims || !keep)
+    return Val::error();
+  Val result = call.e.reduce(kind, call[0], *dims, *keep, call.loc);
+  if (!isMean)
+    return result;
+  double count = 1;
+  for (int64_t dim : *dims)
+    count *= static_cast<double>(call[0].shape()[dim]);
+  return call.e.binary(Operator::Div, result, Val::of(count), call.loc);
+}
+
+Val ff::frontend::emitSum(Call &call) {
+  return emitReduction(call, ReduceKind::Sum, /*isMean=*/false);
+}
+Val ff::frontend::emitMean(Call &call) {
+  return emitReduction(call, ReduceKind::Sum, /*isMean=*/true);
+}
+Val ff::frontend::emitMax(Call &call) {
+  return emitReduction(call, ReduceKind::Max, /*isMean=*/false);
+}
+
+Val ff::frontend::emitMse(Call &call) {
+  if (!call.isFloatTensor(0) || !call.isFloatTensor(1))
+    return Val::error();
+  Val difference = call.e.binary(Operator::Sub, call[0], call[1], call.loc);
+  if (difference.isError())
+    return difference;
+  Val squared = call.e.binary(Operator::Mul, difference, difference, call.loc);
+  std::vector<int64_t> dims(llvm::seq<int64_t>(0, squared.rank()).begin(),
+                            llvm::seq<int64_t>(0, squared.rank()).end());
+  Val total =
+      call.e.reduce(ReduceKind::Sum, squared, dims, /*keep=*/false, call.loc);
+  double count = static_cast<double>(squared.type().getNumElements());
+  return call.e.binary(Operator::Div, total, Val::of(count), call.loc);
+}

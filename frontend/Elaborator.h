@@ -1,0 +1,116 @@
+//===- Elaborator.h - Builds the functions of programs and blocks -*- C++ -*-===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FF_FRONTEND_ELABORATOR_H
+#define FF_FRONTEND_ELABORATOR_H
+
+#include "frontend/Evaluator.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/StringSaver.h"
+
+namespace ff::frontend {
+
+/// A function that is being built.
+struct FunctionState {
+  mlir::func::FuncOp func;
+  mlir::OpBuilder builder;
+  bool isBlock = false;
+  int64_t batch = 0;     ///< `B` of a program
+  unsigned nextSite = 0; ///< of randomness: program number << 24 | count
+  /// The values of parameters: arguments of a block, ff.param of a program.
+  llvm::StringMap<mlir::Value> params;
+
+  explicit FunctionState(mlir::MLIRContext *context) : builder(context) {}
+};
+
+/// A block function, and what its calls give.
+struct BlockFunction {
+  mlir::func::FuncOp func;
+  Val result; ///< whose tensors stand for the results, in order
+  std::vector<ParamPath> params;
+};
+
+/// Elaborates modules into functions. Emission of single operations is in
+/// Emit.cpp, of calls in Calls.cpp.
+class Elaborator {
+public:
+  Elaborator(mlir::ModuleOp module, Diagnostics &diags, mlir::Type elementType)
+      : module(module), context(module.getContext()), diags(diags),
+        elementType(elementType), saver(allocator) {}
+
+  mlir::ModuleOp module;
+  mlir::MLIRContext *context;
+  Diagnostics &diags;
+  mlir::Type elementType; ///< of all float tensors
+  FunctionState *function = nullptr;
+  /// Components of the bundle, by name.
+  llvm::StringMap<Val> components;
+  std::set<std::string> usedComponents;
+
+  mlir::OpBuilder &builder() { return function->builder; }
+  mlir::Location location(SMLoc loc) { return diags.location(context, loc); }
+  /// Reports an error, with the calls that led to it.
+  Diagnostics::Report error(SMLoc loc, const Twine &message);
+  StringRef save(const Twine &text) { return saver.save(text); }
+
+  // Calls.cpp
+  Val callModule(const Instance &instance, llvm::ArrayRef<Arg> args,
+                 StringRef callee, SMLoc loc);
+  mlir::Value param(const Instance &instance, const Param &param, SMLoc loc);
+  /// Checks a tensor against its declaration and binds its named dims.
+  bool bindTensor(const InputDecl &input, const Val &value, SMLoc loc,
+                  Scope &scope, const Twine &what);
+
+  // Emit.cpp
+  Val binary(Operator op, const Val &lhs, const Val &rhs, SMLoc loc);
+  Val negate(const Val &value, SMLoc loc);
+  /// A number as a tensor like `type`, a tensor as it is.
+  mlir::Value splat(mlir::RankedTensorType type, double value, SMLoc loc);
+  mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape,
+                      SMLoc loc);
+  /// Repeats dims of size 1 and adds leading dims.
+  mlir::Value broadcast(mlir::Value value, llvm::ArrayRef<int64_t> shape,
+                        SMLoc loc);
+  Val slice(const Val &value, int64_t dim, int64_t start, int64_t size,
+            SMLoc loc);
+  Val reshaped(const Val &value, llvm::ArrayRef<int64_t> shape,
+               llvm::ArrayRef<StringRef> dims, SMLoc loc);
+  Val reduce(ReduceKind kind, const Val &value, llvm::ArrayRef<int64_t> dims,
+             bool keep, SMLoc loc);
+  Val linear(const Val &input, const Val &weight, const Val *bias, SMLoc loc);
+  Val matmul(const Val &lhs, const Val &rhs, bool transposeLhs,
+             bool transposeRhs, SMLoc loc);
+  /// Makes the shapes and dtypes of both equal. False after an error.
+  bool unify(Val &lhs, Val &rhs, const Twine &what, SMLoc loc);
+
+private:
+  struct Frame {
+    std::string callee;
+    SMLoc loc;
+  };
+
+  bool bindInputs(const ModuleDecl &decl, llvm::ArrayRef<Arg> args,
+                  StringRef callee, SMLoc loc, Scope &scope);
+  bool bindInput(const InputDecl &input, const Arg &arg, StringRef callee,
+                 Scope &scope);
+  Val runForward(Scope &scope, SMLoc loc);
+  Val callBlock(const Instance &instance, Scope &scope, SMLoc loc);
+  BlockFunction *getBlock(const Instance &instance, Scope &scope, SMLoc loc);
+  void buildBlock(BlockFunction &block, ModuleType &type, Scope scope,
+                  SMLoc loc);
+
+  std::vector<Frame> frames;
+  llvm::StringMap<BlockFunction> blocks;
+  llvm::StringMap<unsigned> blockCounts;
+  llvm::BumpPtrAllocator allocator;
+  llvm::UniqueStringSaver saver;
+};
+
+} // namespace ff::frontend
+
+#endif // FF_FRONTEND_ELABORATOR_H

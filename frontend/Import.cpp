@@ -1,0 +1,141 @@
+//===- Import.cpp - From a TOML spec to a module of ff ----------*- C++ -*-===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/Importer.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace ff;
+using namespace ff::frontend;
+using Importer = ff::frontend::Importer;
+using Diagnostics = ff::frontend::Diagnostics;
+
+Importer::Importer(MLIRContext *context, const Spec &spec, Diagnostics &diags)
+    : context(context), spec(spec), diags(diags),
+      modules(context, spec, diags), builder(context) {}
+
+std::string Importer::stringOf(StringRef section, StringRef key) const {
+  const Node *node = spec.get(section, key);
+  return node && node->isString() ? node->string : "";
+}
+
+std::optional<int64_t> Importer::integerOf(StringRef section,
+                                           StringRef key) const {
+  const Node *node = spec.get(section, key);
+  if (!node || !node->isInteger())
+    return std::nullopt;
+  return node->integer;
+}
+
+/// This version computes in one dtype: all keys must agree.
+bool Importer::resolveDtype() {
+  std::string compute = stringOf("precision", "compute_dtype");
+  bool ok = true;
+  for (StringRef key : {"compute_dtype", "trainable_parameters_dtype",
+                        "frozen_parameters_dtype", "reduce_dtype"}) {
+    std::string dtype = stringOf("precision", key);
+    if (dtype.empty() || (dtype == compute && (dtype == "fp32" || dtype == "fp64")))
+      continue;
+    ok = false;
+    const Node *node = spec.get("precision", key);
+    if (dtype == "bf16" || dtype == "fp16")
+      diags.error(node->loc, "\"" + dtype + "\" is not supported yet")
+          .note("this version computes in \"fp32\" or \"fp64\"");
+    else if (dtype == "fp32" || dtype == "fp64")
+      diags.error(node->loc, "'" + key + "' is \"" + dtype +
+                                 "\" and 'compute_dtype' is \"" + compute +
+                                 "\": different dtypes are not supported yet")
+          .note(spec.locOf("precision", "compute_dtype"),
+                "make all dtypes of [precision] equal");
+  }
+  elementType = compute == "fp64" ? Type(builder.getF64Type())
+                                  : Type(builder.getF32Type());
+  return ok;
+}
+
+/// global_batch = micro_batch × a whole number (V11).
+bool Importer::resolveBatches() {
+  globalBatch = integerOf("train", "global_batch").value_or(0);
+  microBatch = integerOf("train", "micro_batch").value_or(globalBatch);
+  sampleBatch = integerOf("sample", "micro_batch").value_or(microBatch);
+  if (globalBatch < 1 || microBatch < 1 || sampleBatch < 1)
+    return false; // reported by the validation
+  if (globalBatch % microBatch == 0)
+    return true;
+  int64_t below = microBatch, above = microBatch;
+  while (globalBatch % below != 0)
+    --below;
+  while (above < globalBatch && globalBatch % above != 0)
+    ++above;
+  diags.error(spec.get("train", "micro_batch")->loc,
+              "micro_batch = " + Twine(microBatch) +
+                  " does not divide global_batch = " + Twine(globalBatch))
+      .note(spec.locOf("train", "global_batch"),
+            "global_batch = micro_batch × number of micro-batches")
+      .note("the nearest values that do are " + Twine(below) +
+            (above <= globalBatch ? " and " + Twine(above) : Twine("")));
+  return false;
+}
+
+OwningOpRef<ModuleOp> Importer::run() {
+  bool ok = resolveDtype();
+  ok &= resolveBatches();
+  module = ModuleOp::create(diags.location(context, spec.root().loc));
+  elaborator = std::make_unique<Elaborator>(*module, diags, elementType);
+  parsePrograms();
+  addComponents();
+  readData();
+  // The train program first: it binds the named dims of the others.
+  Program *train = requireProgram("train", "to train by");
+  std::set<std::string> inTraining;
+  if (ok && train) {
+    buildProgram(*train);
+    checkLoss(*train);
+    inTraining = elaborator->usedComponents;
+    for (auto &program : programs)
+      if (program.get() != train)
+        buildProgram(*program);
+    if (train->ok && llvm::all_of(programs, [](auto &p) { return p->ok; })) {
+      checkComponents(inTraining);
+      modules.checkUses();
+    }
+  }
+  DictionaryAttr policies = buildPolicies();
+  if (diags.getNumErrors())
+    return nullptr;
+  (*module)->setAttr(kSpecAttr, policies);
+  return std::move(module);
+}
+
+OwningOpRef<ModuleOp> ff::importSpec(MLIRContext &context, StringRef path,
+                                     const ImportOptions &options,
+                                     raw_ostream &os) {
+  context.loadDialect<FFDialect, func::FuncDialect, arith::ArithDialect,
+                      math::MathDialect>();
+  Diagnostics diags(os);
+  Spec spec(diags);
+  if (!spec.load(path, options))
+    return nullptr;
+  OwningOpRef<ModuleOp> module =
+      Importer(&context, spec, diags).run();
+  if (!module)
+    return nullptr;
+  // What the frontend emits is valid; an error here is one of the compiler.
+  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+    os << diagnostic.getLocation() << ": internal error: " << diagnostic
+       << "\n";
+    return success();
+  });
+  if (failed(verify(*module)))
+    return nullptr;
+  return module;
+}

@@ -1,0 +1,103 @@
+//===- Importer.h - The parts of an import ----------------------*- C++ -*-===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FF_FRONTEND_IMPORTER_H
+#define FF_FRONTEND_IMPORTER_H
+
+#include "frontend/Elaborator.h"
+#include "frontend/Safetensors.h"
+
+namespace ff::frontend {
+
+/// The data of the train program, from the headers of its files.
+struct DataSet {
+  std::vector<std::string> files;
+  /// Tensor of the files that supplies each input, with its shape.
+  llvm::MapVector<StringRef, TensorInfo> fields;
+};
+
+/// One import: the spec, and the module that it becomes.
+class Importer {
+public:
+  Importer(mlir::MLIRContext *context, const Spec &spec, Diagnostics &diags);
+
+  mlir::OwningOpRef<mlir::ModuleOp> run();
+
+private:
+  struct Program {
+    std::string name;
+    SMLoc loc;
+    SMLoc forwardLoc;
+    std::vector<InputDecl> inputs;
+    std::vector<Stmt> body;
+    unsigned number = 0;
+    mlir::func::FuncOp func;
+    bool ok = false;
+  };
+
+  // Import.cpp
+  std::string stringOf(StringRef section, StringRef key) const;
+  std::optional<int64_t> integerOf(StringRef section, StringRef key) const;
+  bool resolveDtype();
+  bool resolveBatches();
+
+  // Bundle.cpp
+  void addComponents();
+  void addComponent(const Entry &entry);
+  bool readConfig(const Node &config, ConfigArgs &args, SMLoc loc);
+  bool readJsonConfig(const Node &path, ConfigArgs &args);
+  void checkComponents(const std::set<std::string> &inTraining);
+
+  // Data.cpp
+  void readData();
+  bool readField(const InputDecl &input, StringRef tensor, SMLoc loc,
+                 llvm::ArrayRef<SafetensorsHeader> headers);
+
+  // Programs.cpp
+  void parsePrograms();
+  Program *findProgram(StringRef name);
+  Program *requireProgram(StringRef section, StringRef why);
+  void buildProgram(Program &program);
+  bool bindProgramInputs(Program &program, Scope &scope);
+  std::optional<mlir::RankedTensorType>
+  inputType(Program &program, const InputDecl &input, Scope &scope);
+  void finishProgram(Program &program, const Val &result,
+                     const Expr *returned);
+  void checkLoss(Program &program);
+
+  // Policies.cpp
+  mlir::DictionaryAttr buildPolicies();
+  mlir::Attribute attributeOf(const Node &node) const;
+  mlir::DictionaryAttr sectionAttr(StringRef section);
+  void addDataPolicy(mlir::NamedAttrList &attrs);
+  void addOptimizerPolicy(mlir::NamedAttrList &attrs);
+  void addSchedulePolicy(mlir::NamedAttrList &attrs);
+  void addSamplePolicy(mlir::NamedAttrList &attrs);
+  mlir::DictionaryAttr sampleInputs(Program &program);
+  mlir::DictionaryAttr sampleInput(const InputDecl &input, const Entry &entry,
+                                   Program &program);
+  void checkImage(Program &program);
+
+  mlir::MLIRContext *context;
+  const Spec &spec;
+  Diagnostics &diags;
+  ModuleTable modules;
+  mlir::OpBuilder builder;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::unique_ptr<Elaborator> elaborator;
+  std::vector<std::unique_ptr<Program>> programs;
+  DataSet data;
+  mlir::Type elementType;
+  int64_t globalBatch = 0, microBatch = 0, sampleBatch = 0;
+  /// Named dims that the train program binds, for the other programs.
+  llvm::StringMap<Val> dims;
+};
+
+} // namespace ff::frontend
+
+#endif // FF_FRONTEND_IMPORTER_H

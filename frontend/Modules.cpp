@@ -1,0 +1,399 @@
+//===- Modules.cpp - Modules, and what they are for a config ----*- C++ -*-===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/Modules.h"
+
+#include "frontend/Evaluator.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace ff;
+using namespace ff::frontend;
+
+const ModuleDecl::ConfigDecl *ModuleDecl::findConfig(StringRef name) const {
+  auto it = llvm::find_if(config, [&](auto &c) { return c.name == name; });
+  return it == config.end() ? nullptr : &*it;
+}
+
+Param *ModuleType::findParam(StringRef name) {
+  auto it = llvm::find_if(params, [&](Param &p) { return p.name == name; });
+  return it == params.end() ? nullptr : &*it;
+}
+
+Submodule *ModuleType::findModule(StringRef name) {
+  auto it = llvm::find_if(modules, [&](Submodule &m) { return m.name == name; });
+  return it == modules.end() ? nullptr : &*it;
+}
+
+void ff::frontend::collectParams(const ModuleType &type, StringRef prefix,
+                                 StringRef block,
+                                 std::vector<ParamPath> &params) {
+  for (const Param &param : type.params)
+    params.push_back({(prefix + param.name).str(), &param, block.str()});
+  for (const Submodule &sub : type.modules) {
+    for (int64_t i = 0; i < sub.count; ++i) {
+      std::string name = (prefix + sub.name).str();
+      if (sub.isList)
+        name += "." + std::to_string(i);
+      // The outermost block is the unit.
+      bool isBlock = block.empty() && (sub.isList || sub.type->decl->unit);
+      collectParams(*sub.type, name + ".", isBlock ? StringRef(name) : block,
+                    params);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Declarations
+//===----------------------------------------------------------------------===//
+
+const ModuleDecl *ModuleTable::getDecl(StringRef name, SMLoc loc) {
+  auto it = decls.find(name);
+  if (it != decls.end())
+    return it->second.get();
+  const ModuleSource *source = spec.findModule(name);
+  if (!source) {
+    auto report = diags.error(loc, "there is no module '" + name + "'");
+    std::vector<StringRef> known;
+    for (const ModuleSource &module : spec.getModules())
+      known.push_back(module.name);
+    if (auto near = nearest(name, known))
+      report.note("did you mean '" + *near + "'?");
+    else if (known.empty())
+      report.note("no module is defined or imported; see 'imports' in "
+                  "[pipeline]");
+    else
+      report.note("the modules are " + quotedList(known));
+    return nullptr;
+  }
+  auto decl = std::make_unique<ModuleDecl>();
+  decl->name = source->name;
+  decl->loc = source->loc;
+  decl->table = source->table;
+  decl->broken = !parseDecl(*decl);
+  return (decls[name] = std::move(decl)).get();
+}
+
+bool ModuleTable::parseConfigDecl(ModuleDecl &decl) {
+  const Node *config = decl.table->get("config");
+  if (!config)
+    return true;
+  if (config->isArray()) {
+    for (const auto &item : config->items)
+      if (item->isString())
+        decl.config.push_back({item->string, item->loc, nullptr});
+    return true;
+  }
+  for (const Entry &entry : config->entries) {
+    bool required = entry.value->isTable() && entry.value->entries.empty();
+    if (entry.value->isTable() && !required) {
+      diags.error(entry.value->loc, "the default of '" + entry.key +
+                                        "' must be a plain value, or {} for "
+                                        "none");
+      return false;
+    }
+    decl.config.push_back(
+        {entry.key, entry.keyLoc, required ? nullptr : entry.value.get()});
+  }
+  return true;
+}
+
+bool ModuleTable::parseDecl(ModuleDecl &decl) {
+  const Node &table = *decl.table;
+  bool ok = parseConfigDecl(decl);
+  if (const Node *inputs = table.get("inputs"); inputs && inputs->isArray())
+    for (const auto &item : inputs->items) {
+      InputDecl input;
+      ok &= item->isString() && parseInput(*item, diags, input);
+      decl.inputs.push_back(std::move(input));
+    }
+  if (const Node *unit = table.get("unit"); unit && unit->isBoolean())
+    decl.unit = unit->boolean;
+  const Node *forward = table.get("forward");
+  if (!forward || !forward->isString())
+    return false; // reported by the validation
+  decl.forwardLoc = forward->loc;
+  return parseForward(*forward, diags, decl.body) && ok;
+}
+
+//===----------------------------------------------------------------------===//
+// Config
+//===----------------------------------------------------------------------===//
+
+Val ff::frontend::valueOf(const Node &node, Diagnostics &diags) {
+  switch (node.kind) {
+  case Node::Kind::Integer:
+    return Val::of(node.integer);
+  case Node::Kind::Float:
+    return Val::of(node.number);
+  case Node::Kind::Boolean:
+    return Val::of(node.boolean);
+  case Node::Kind::String:
+    return Val::ofString(node.string);
+  case Node::Kind::Array: {
+    Val list = Val::of(Val::Kind::List);
+    for (const auto &item : node.items)
+      list.items.push_back(valueOf(*item, diags));
+    return list;
+  }
+  default:
+    diags.error(node.loc, "a config value cannot be " + node.kindName());
+    return Val::error();
+  }
+}
+
+/// Takes over the type of the default: an integer may stand for a float.
+static bool matchDefault(const Val &fallback, ConfigValue &given,
+                         StringRef name, Diagnostics &diags) {
+  if (given.value.kind == fallback.kind || given.value.isError())
+    return true;
+  if (fallback.kind == Val::Kind::Float && given.value.isInteger()) {
+    given.value = Val::of(given.value.asDouble());
+    return true;
+  }
+  if (fallback.isInteger() && given.value.kind == Val::Kind::Float)
+    return true; // mlp_ratio = 4, and 8/3 is given
+  diags.error(given.loc, "config value '" + name + "' must be " +
+                             describeKind(fallback) + ", not " +
+                             describeKind(given.value));
+  return false;
+}
+
+bool ModuleTable::completeConfig(const ModuleDecl &decl, ConfigArgs &args,
+                                 SMLoc loc) {
+  bool ok = true;
+  for (auto &[name, value] : args) {
+    const ModuleDecl::ConfigDecl *known = decl.findConfig(name);
+    if (known) {
+      if (known->fallback)
+        ok &= matchDefault(valueOf(*known->fallback, diags), value, name, diags);
+      continue;
+    }
+    ok = false;
+    auto report = diags.error(value.loc, "module '" + decl.name +
+                                             "' has no config value '" + name +
+                                             "'");
+    std::vector<StringRef> names;
+    for (auto &config : decl.config)
+      names.push_back(config.name);
+    if (auto near = nearest(name, names))
+      report.note("did you mean '" + *near + "'?");
+    report.note(decl.loc, names.empty()
+                              ? "it takes no config"
+                              : "its config is " + quotedList(names));
+  }
+  // In the order of the declaration, so that equal configs have equal keys.
+  ConfigArgs complete;
+  for (auto &config : decl.config) {
+    auto it = args.find(config.name);
+    if (it != args.end()) {
+      complete[config.name] = {it->second.value, config.loc};
+    } else if (config.fallback) {
+      complete[config.name] = {valueOf(*config.fallback, diags), config.loc};
+    } else {
+      ok = false;
+      diags.error(loc, "module '" + decl.name + "' needs the config value '" +
+                           config.name + "'")
+          .note(config.loc, "it is declared here, without a default");
+    }
+  }
+  args = std::move(complete);
+  for (auto &[name, value] : args)
+    ok &= !value.value.isError();
+  return ok;
+}
+
+//===----------------------------------------------------------------------===//
+// Elaboration
+//===----------------------------------------------------------------------===//
+
+ModuleType *ModuleTable::getType(const ModuleDecl &decl, ConfigArgs args,
+                                 SMLoc loc) {
+  if (decl.broken || !completeConfig(decl, args, loc))
+    return nullptr;
+  auto cycle = llvm::find_if(elaborating,
+                             [&](auto &e) { return e.first == &decl; });
+  if (cycle != elaborating.end()) {
+    auto report =
+        diags.error(loc, "module '" + decl.name + "' contains itself");
+    for (++cycle; cycle != elaborating.end(); ++cycle)
+      report.note(cycle->second, "through '" + cycle->first->name + "'");
+    return nullptr;
+  }
+  std::string key = decl.name + "(";
+  llvm::raw_string_ostream os(key);
+  for (auto &[name, value] : args) {
+    printKey(value.value, os);
+    os << ",";
+  }
+  auto [it, added] = types.try_emplace(key, nullptr);
+  if (!added)
+    return it->second->broken ? nullptr : it->second;
+  owned.push_back(std::make_unique<ModuleType>());
+  ModuleType &type = *owned.back();
+  it->second = &type;
+  type.decl = &decl;
+  type.number = owned.size() - 1;
+  type.config = std::move(args);
+  elaborating.push_back({&decl, loc});
+  // Both, so that the errors of both are found.
+  bool params = addParams(type), modules = addModules(type);
+  elaborating.pop_back();
+  type.broken = !params || !modules;
+  return type.broken ? nullptr : &type;
+}
+
+Val ModuleTable::evaluate(ModuleType &type, const Node &node) {
+  if (!node.isString())
+    return valueOf(node, diags);
+  auto [it, added] = expressions.try_emplace(&node, nullptr);
+  if (added)
+    it->second = parseExpression(node, diags);
+  const Expr *expr = it->second.get();
+  if (!expr)
+    return Val::error();
+  Scope scope;
+  scope.type = &type;
+  return Evaluator(diags, /*elaborator=*/nullptr, scope).evaluate(*expr);
+}
+
+std::optional<bool> ModuleTable::holds(ModuleType &type, const Node &table) {
+  const Node *when = table.isTable() ? table.get("when") : nullptr;
+  if (!when)
+    return true;
+  Val value = evaluate(type, *when);
+  if (value.isError())
+    return std::nullopt;
+  if (!value.isBoolean() && !value.isInteger()) {
+    diags.error(when->loc, "'when' must be true or false, not " +
+                               describeKind(value));
+    return std::nullopt;
+  }
+  return value.integer != 0;
+}
+
+bool ModuleTable::addParams(ModuleType &type) {
+  const Node *params = type.decl->table->get("params");
+  bool ok = true;
+  if (params && params->isTable())
+    for (const Entry &entry : params->entries)
+      ok &= addParam(type, entry);
+  return ok;
+}
+
+bool ModuleTable::addParam(ModuleType &type, const Entry &entry) {
+  const Node &node = *entry.value;
+  const Node *shape = node.isTable() ? node.get("shape") : &node;
+  std::optional<bool> exists = holds(type, node);
+  if (!shape || !shape->isArray() || !exists)
+    return false;
+  Param param;
+  param.name = entry.key;
+  param.loc = entry.keyLoc;
+  for (const auto &item : shape->items) {
+    Val size = evaluate(type, *item);
+    if (size.isError())
+      return false;
+    if (!size.isInteger() || size.integer < 1) {
+      std::string what = size.isInteger() ? std::to_string(size.integer)
+                                          : describeKind(size).str();
+      diags.error(item->loc, "a size of parameter '" + entry.key +
+                                 "' must be a positive integer, not " + what);
+      return false;
+    }
+    param.shape.push_back(size.integer);
+    param.dims.push_back(item->isString() ? StringRef(item->string) : "");
+  }
+  const Node *init = node.isTable() ? node.get("init") : nullptr;
+  param.init = getInitializer(context, init, param.name, param.shape, diags);
+  if (!param.init)
+    return false;
+  const Node *decay = node.isTable() ? node.get("decay") : nullptr;
+  param.decay = decay && decay->isBoolean() ? decay->boolean
+                                            : param.shape.size() >= 2;
+  if (*exists)
+    type.params.push_back(std::move(param));
+  return true;
+}
+
+bool ModuleTable::addModules(ModuleType &type) {
+  const Node *modules = type.decl->table->get("modules");
+  bool ok = true;
+  if (modules && modules->isTable())
+    for (const Entry &entry : modules->entries)
+      if (entry.value->isTable())
+        ok &= addModule(type, entry);
+  return ok;
+}
+
+bool ModuleTable::addModule(ModuleType &type, const Entry &entry) {
+  const Node &node = *entry.value;
+  const Node *name = node.get("module"), *count = node.get("count");
+  std::optional<bool> exists = holds(type, node);
+  if (!exists || !name || !name->isString())
+    return false;
+  Submodule sub;
+  sub.name = entry.key;
+  sub.loc = entry.keyLoc;
+  if (count) {
+    Val value = evaluate(type, *count);
+    if (value.isError())
+      return false;
+    if (!value.isInteger() || value.integer < 0) {
+      diags.error(count->loc, "'count' must be an integer, zero or more");
+      return false;
+    }
+    sub.isList = true;
+    sub.count = value.integer;
+  }
+  ConfigArgs args;
+  if (const Node *config = node.get("config"); config && config->isTable())
+    for (const Entry &arg : config->entries)
+      args[arg.key] = {evaluate(type, *arg.value), arg.keyLoc};
+  if (!*exists)
+    return true;
+  const ModuleDecl *decl = getDecl(name->string, name->loc);
+  if (decl)
+    sub.type = getType(*decl, std::move(args), name->loc);
+  if (!sub.type)
+    return false;
+  type.modules.push_back(std::move(sub));
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// What nothing uses
+//===----------------------------------------------------------------------===//
+
+void ModuleTable::checkUses() {
+  // A config value may matter to some configs alone, e.g. under an `if`.
+  llvm::MapVector<const char *, std::pair<bool, std::string>> config;
+  for (auto &type : owned) {
+    if (!type->called || type->broken)
+      continue;
+    std::string module = " of module '" + type->decl->name + "'";
+    for (Param &param : type->params)
+      if (!param.used)
+        diags.error(param.loc, "parameter '" + param.name + "'" + module +
+                                   " is not used in its forward")
+            .note(type->decl->forwardLoc,
+                  "it would be saved and sharded, and never trained");
+    for (Submodule &sub : type->modules)
+      if (!sub.used && sub.count > 0)
+        diags.error(sub.loc, "submodule '" + sub.name + "'" + module +
+                                 " is not used in its forward");
+    for (auto &[name, value] : type->config) {
+      auto &entry = config[value.loc.getPointer()];
+      entry.first |= value.used;
+      entry.second = ("config value '" + name + "'" + module).str();
+    }
+  }
+  for (auto &[loc, entry] : config)
+    if (!entry.first)
+      diags.error(SMLoc::getFromPointer(loc), entry.second + " is not used");
+}

@@ -1,0 +1,141 @@
+//===- Modules.h - Modules, and what they are for a config ------*- C++ -*-===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FF_FRONTEND_MODULES_H
+#define FF_FRONTEND_MODULES_H
+
+#include "dialect/FF.h"
+#include "frontend/Ast.h"
+#include "frontend/Spec.h"
+#include "frontend/Value.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace ff::frontend {
+
+/// A [module.NAME], parsed once.
+struct ModuleDecl {
+  struct ConfigDecl {
+    std::string name;
+    SMLoc loc;
+    const Node *fallback = nullptr;
+  };
+
+  std::string name;
+  SMLoc loc;
+  SMLoc forwardLoc;
+  const Node *table = nullptr;
+  std::vector<ConfigDecl> config;
+  std::vector<InputDecl> inputs;
+  std::vector<Stmt> body;
+  bool unit = false;
+  bool broken = false; ///< it has errors, which were reported
+
+  const ConfigDecl *findConfig(StringRef name) const;
+};
+
+struct ConfigValue {
+  Val value;
+  SMLoc loc;
+  bool used = false;
+};
+
+struct Param {
+  std::string name;
+  SMLoc loc;
+  llvm::SmallVector<int64_t, 4> shape;
+  llvm::SmallVector<StringRef, 4> dims;
+  InitAttr init;
+  bool decay = true;
+  bool used = false;
+};
+
+struct Submodule {
+  std::string name;
+  SMLoc loc;
+  ModuleType *type = nullptr;
+  bool isList = false;
+  int64_t count = 1;
+  bool used = false;
+};
+
+/// A module with a config: everything but its place is known.
+struct ModuleType {
+  const ModuleDecl *decl = nullptr;
+  unsigned number = 0;
+  llvm::MapVector<StringRef, ConfigValue> config;
+  std::vector<Param> params;
+  std::vector<Submodule> modules;
+  bool called = false;
+  bool broken = false;
+
+  Param *findParam(StringRef name);
+  Submodule *findModule(StringRef name);
+};
+
+/// A parameter as seen from a component or block. Names are relative to it.
+struct ParamPath {
+  std::string name;
+  const Param *param;
+  std::string block; ///< the instance of a block around it, or empty
+};
+
+/// All parameters of `type`, depth first in the order of declaration.
+void collectParams(const ModuleType &type, StringRef prefix, StringRef block,
+                   std::vector<ParamPath> &params);
+
+using ConfigArgs = llvm::MapVector<StringRef, ConfigValue>;
+
+class ModuleTable {
+public:
+  ModuleTable(mlir::MLIRContext *context, const Spec &spec, Diagnostics &diags)
+      : context(context), spec(spec), diags(diags) {}
+
+  /// Null after an error, which is reported at `loc`.
+  const ModuleDecl *getDecl(StringRef name, SMLoc loc);
+  /// The module with these config values; `loc` is where they are given. Null
+  /// after an error.
+  ModuleType *getType(const ModuleDecl &decl, ConfigArgs args, SMLoc loc);
+
+  /// Reports parameters, submodules and config values that nothing uses.
+  void checkUses();
+
+private:
+  bool parseDecl(ModuleDecl &decl);
+  bool parseConfigDecl(ModuleDecl &decl);
+  bool completeConfig(const ModuleDecl &decl, ConfigArgs &args, SMLoc loc);
+  bool addParams(ModuleType &type);
+  bool addParam(ModuleType &type, const Entry &entry);
+  bool addModules(ModuleType &type);
+  bool addModule(ModuleType &type, const Entry &entry);
+  /// Whether the `when` of the table holds; nothing after an error.
+  std::optional<bool> holds(ModuleType &type, const Node &table);
+  Val evaluate(ModuleType &type, const Node &node);
+
+  mlir::MLIRContext *context;
+  const Spec &spec;
+  Diagnostics &diags;
+  llvm::StringMap<std::unique_ptr<ModuleDecl>> decls;
+  llvm::StringMap<ModuleType *> types;
+  std::vector<std::unique_ptr<ModuleType>> owned;
+  /// Expressions in params and modules, parsed once for each module.
+  llvm::DenseMap<const Node *, ExprPtr> expressions;
+  std::vector<std::pair<const ModuleDecl *, SMLoc>> elaborating;
+};
+
+/// A config value as given in TOML: no expressions. Error after an error.
+Val valueOf(const Node &node, Diagnostics &diags);
+
+/// Parses an `init`; `node` may be null. Null after an error. Initializer.cpp.
+InitAttr getInitializer(mlir::MLIRContext *context, const Node *node,
+                        StringRef name, llvm::ArrayRef<int64_t> shape,
+                        Diagnostics &diags);
+
+} // namespace ff::frontend
+
+#endif // FF_FRONTEND_MODULES_H

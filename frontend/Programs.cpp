@@ -1,0 +1,314 @@
+//===- Programs.cpp - Programs become functions -----------------*- C++ -*-===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/Importer.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace ff;
+using namespace ff::frontend;
+using Importer = ff::frontend::Importer;
+
+//===----------------------------------------------------------------------===//
+// Declarations
+//===----------------------------------------------------------------------===//
+
+void Importer::parsePrograms() {
+  const Node *table = spec.sectionNode("program");
+  if (!table)
+    return;
+  for (const Entry &entry : table->entries) {
+    if (!entry.value->isTable())
+      continue;
+    auto program = std::make_unique<Program>();
+    program->name = entry.key;
+    program->loc = entry.keyLoc;
+    program->number = programs.size();
+    program->ok = true;
+    const Node *inputs = entry.value->get("inputs");
+    if (inputs && inputs->isArray()) {
+      for (const auto &item : inputs->items) {
+        InputDecl input;
+        bool parsed = item->isString() && parseInput(*item, diags, input);
+        if (parsed && !input.isTensor) {
+          diags.error(input.loc, "input '" + input.name +
+                                     "' of a program needs dims")
+              .note("for example: \"" + input.name + ": [B, C, H, W]\"");
+          parsed = false;
+        }
+        program->ok &= parsed;
+        if (parsed)
+          program->inputs.push_back(std::move(input));
+      }
+    }
+    const Node *forward = entry.value->get("forward");
+    bool parsed = forward && forward->isString() &&
+                  parseForward(*forward, diags, program->body);
+    program->forwardLoc = forward ? forward->loc : entry.keyLoc;
+    program->ok &= parsed;
+    if (const Node *bundle = spec.sectionNode("bundle"))
+      if (const Entry *component = bundle->find(entry.key)) {
+        diags.error(entry.keyLoc, "'" + entry.key +
+                                      "' names a program and a component")
+            .note(component->keyLoc, "the component is declared here");
+        program->ok = false;
+      }
+    programs.push_back(std::move(program));
+  }
+}
+
+Importer::Program *Importer::findProgram(StringRef name) {
+  auto it =
+      llvm::find_if(programs, [&](auto &p) { return p->name == name; });
+  return it == programs.end() ? nullptr : it->get();
+}
+
+Importer::Program *Importer::requireProgram(StringRef section, StringRef why) {
+  std::string name = stringOf(section, "program");
+  if (name.empty())
+    return nullptr;
+  if (Program *program = findProgram(name))
+    return program;
+  const Node *node = spec.get(section, "program");
+  SMLoc loc = spec.isDefault(*node) ? spec.locOf(section) : node->loc;
+  auto report =
+      diags.error(loc, "there is no program '" + name + "' " + why);
+  std::vector<std::string> names;
+  for (auto &program : programs)
+    names.push_back(program->name);
+  if (auto near = nearest(name, names))
+    report.note("did you mean '" + *near + "'?");
+  else
+    report.note("declare it in [program." + name + "]");
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+static Type dtypeOf(Builder &b, StringRef name) {
+  if (name == "f32")
+    return b.getF32Type();
+  if (name == "f64")
+    return b.getF64Type();
+  if (name == "i64")
+    return b.getI64Type();
+  return {};
+}
+
+std::optional<RankedTensorType>
+Importer::inputType(Program &program, const InputDecl &input, Scope &scope) {
+  if (input.dims.empty() || input.dims.front()->kind != Expr::Kind::Name ||
+      input.dims.front()->text != "B") {
+    diags.error(input.loc, "dim 0 of input '" + input.name + "' must be B")
+        .note("B is the number of samples of a micro-batch");
+    return std::nullopt;
+  }
+  std::string dtype =
+      input.dtype.empty() ? dtypeName(elementType) : input.dtype;
+  Type element = dtypeOf(builder, dtype);
+  if (!element) {
+    StringRef known[] = {"f32", "f64", "i64"};
+    auto report =
+        diags.error(input.dtypeLoc, "unknown dtype '" + dtype + "'");
+    if (auto near = nearest(dtype, known))
+      report.note("did you mean '" + *near + "'?");
+    else
+      report.note("it can be " + quotedList(llvm::ArrayRef(known)));
+    return std::nullopt;
+  }
+  SmallVector<int64_t> shape{scope.variables["B"].integer};
+  auto field = data.fields.find(input.name);
+  bool isTrain = program.name == stringOf("train", "program");
+  if (isTrain && field != data.fields.end()) {
+    const TensorInfo &info = field->second;
+    if (info.dtype != dtype) {
+      diags.error(input.loc, "input '" + input.name + "' is " + dtype +
+                                 ", but tensor '" + info.name +
+                                 "' of the data is " + info.dtype)
+          .note(dtypeOf(builder, info.dtype)
+                    ? "declare it as \"" + input.name + ": [...] " +
+                          info.dtype + "\" and convert it with cast(" +
+                          input.name + ", \"" + dtype + "\")"
+                    : "convert the file; inputs can be f32, f64 and i64");
+      return std::nullopt;
+    }
+    shape.append(std::next(info.shape.begin()), info.shape.end());
+    return RankedTensorType::get(shape, element);
+  }
+  if (isTrain)
+    return std::nullopt; // reported with the data
+  Evaluator evaluator(diags, nullptr, scope);
+  for (const ExprPtr &dim : llvm::drop_begin(input.dims)) {
+    bool unbound = dim->kind == Expr::Kind::Name &&
+                   !scope.variables.count(dim->text);
+    if (unbound) {
+      diags.error(dim->loc, "dim '" + dim->text + "' is not known")
+          .note("the inputs of the program '" + stringOf("train", "program") +
+                "' do not bind it; write a number");
+      return std::nullopt;
+    }
+    Val size = evaluator.evaluate(*dim);
+    if (size.isError())
+      return std::nullopt;
+    if (!size.isInteger() || size.integer < 1) {
+      diags.error(dim->loc, "a dim must be a positive integer");
+      return std::nullopt;
+    }
+    shape.push_back(size.integer);
+  }
+  return RankedTensorType::get(shape, element);
+}
+
+bool Importer::bindProgramInputs(Program &program, Scope &scope) {
+  SmallVector<Type> types;
+  bool ok = true;
+  for (const InputDecl &input : program.inputs) {
+    std::optional<RankedTensorType> type = inputType(program, input, scope);
+    ok &= type.has_value();
+    types.push_back(type ? *type : RankedTensorType::get({}, elementType));
+  }
+  if (!ok)
+    return false;
+  program.func.setFunctionType(FunctionType::get(context, types, {}));
+  Block *body = program.func.addEntryBlock();
+  for (auto [i, input] : llvm::enumerate(program.inputs)) {
+    program.func.setArgAttr(i, kInputAttr, builder.getStringAttr(input.name));
+    Val value = Val::ofTensor(body->getArgument(i));
+    for (const ExprPtr &dim : input.dims)
+      value.dims.push_back(dim->kind == Expr::Kind::Name ? StringRef(dim->text)
+                                                         : StringRef());
+    ok &= elaborator->bindTensor(input, value, input.loc, scope,
+                                 "input '" + input.name + "'");
+    if (scope.variables.count(input.name)) {
+      diags.error(input.loc, "'" + input.name + "' names an input and a dim");
+      ok = false;
+    }
+    scope.variables[input.name] = std::move(value);
+  }
+  return ok;
+}
+
+//===----------------------------------------------------------------------===//
+// Bodies
+//===----------------------------------------------------------------------===//
+
+void Importer::buildProgram(Program &program) {
+  if (!program.ok)
+    return;
+  program.ok = false;
+  bool isTrain = program.name == stringOf("train", "program");
+  bool isSample = program.name == stringOf("sample", "program");
+  FunctionState state(context);
+  state.batch = isTrain || !isSample ? microBatch : sampleBatch;
+  state.nextSite = program.number << 24;
+  OpBuilder atEnd = OpBuilder::atBlockEnd(module->getBody());
+  program.func = atEnd.create<func::FuncOp>(
+      diags.location(context, program.loc), program.name,
+      FunctionType::get(context, {}, {}));
+  program.func->setAttr(kProgramAttr, builder.getStringAttr(program.name));
+  state.func = program.func;
+  Scope scope;
+  for (auto &dim : dims)
+    scope.variables[dim.first()] = dim.second;
+  scope.variables["B"] = Val::of(state.batch);
+  if (!bindProgramInputs(program, scope))
+    return;
+  if (isTrain)
+    for (auto &variable : scope.variables)
+      if (variable.second.isInteger())
+        dims[variable.first()] = variable.second;
+  state.builder.setInsertionPointToEnd(&program.func.getBody().front());
+  elaborator->function = &state;
+  Evaluator evaluator(diags, elaborator.get(), scope);
+  unsigned errors = diags.getNumErrors();
+  std::optional<Val> result = evaluator.run(program.body);
+  if (!result || result->isNone())
+    diags.error(program.forwardLoc, "the forward of program '" + program.name +
+                                        "' returns nothing")
+        .note("end it with 'return' and a value");
+  if (diags.getNumErrors() == errors)
+    finishProgram(program, *result, evaluator.getReturned());
+  elaborator->function = nullptr;
+}
+
+/// The name of an output: that of the variable that is returned.
+static std::string outputName(const Expr *expr, StringRef fallback) {
+  bool named = expr && expr->kind == Expr::Kind::Name &&
+               !StringRef(expr->text).contains('.');
+  return named ? expr->text : fallback.str();
+}
+
+void Importer::finishProgram(Program &program, const Val &result,
+                             const Expr *returned) {
+  bool isTrain = program.name == stringOf("train", "program");
+  std::vector<std::pair<std::string, Val>> outputs;
+  if (result.kind == Val::Kind::Record) {
+    for (const Val &item : result.items)
+      outputs.push_back({item.text, item});
+  } else if (result.isList()) {
+    for (auto [i, item] : llvm::enumerate(result.items)) {
+      bool known = returned->operands.size() == result.items.size();
+      outputs.push_back(
+          {outputName(known ? returned->operands[i].get() : nullptr,
+                      "result" + std::to_string(i)),
+           item});
+    }
+  } else {
+    outputs.push_back(
+        {outputName(returned, isTrain ? "loss" : "result"), result});
+  }
+  SmallVector<Value> values;
+  std::set<std::string> names;
+  for (auto &[name, value] : outputs) {
+    if (!value.isTensor()) {
+      diags.error(returned->loc, "output '" + name + "' must be a tensor, not " +
+                                     describeKind(value));
+      return;
+    }
+    if (!names.insert(name).second) {
+      diags.error(returned->loc, "two outputs are called '" + name + "'")
+          .note("name them: return {a = x, b = y}");
+      return;
+    }
+    values.push_back(value.tensor);
+  }
+  elaborator->builder().create<func::ReturnOp>(
+      diags.location(context, returned->loc), values);
+  program.func.setFunctionType(
+      FunctionType::get(context, program.func.getArgumentTypes(),
+                        TypeRange(ValueRange(values))));
+  for (auto [i, output] : llvm::enumerate(outputs))
+    program.func.setResultAttr(i, kOutputAttr,
+                               builder.getStringAttr(output.first));
+  program.ok = true;
+}
+
+void Importer::checkLoss(Program &program) {
+  if (!program.ok)
+    return;
+  auto results = program.func.getResultTypes();
+  auto type = cast<RankedTensorType>(results.front());
+  if (results.size() == 1 && type.getRank() == 0 &&
+      type.getElementType() == elementType)
+    return;
+  // The return statement is the place; its location knows it.
+  std::string got = results.size() == 1
+                        ? describeTensor(Val::ofTensor(
+                              program.func.getBody().front().getTerminator()
+                                  ->getOperand(0)))
+                        : std::to_string(results.size()) + " values";
+  diags.error(program.forwardLoc, "the program '" + program.name +
+                                      "' must return one scalar, the loss; it "
+                                      "returns " +
+                                      got)
+      .note("mean(x) reduces a tensor to a scalar");
+  program.ok = false;
+}

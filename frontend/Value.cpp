@@ -1,0 +1,106 @@
+//===- Value.cpp - What an expression of the forward language is -*- C++ -*-===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/Value.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace ff::frontend;
+
+StringRef ff::frontend::describeKind(const Val &value) {
+  switch (value.kind) {
+  case Val::Kind::Error:
+    return "an error";
+  case Val::Kind::None:
+    return "None";
+  case Val::Kind::Integer:
+    return "an integer";
+  case Val::Kind::Float:
+    return "a float";
+  case Val::Kind::Boolean:
+    return "a boolean";
+  case Val::Kind::String:
+    return "a string";
+  case Val::Kind::List:
+    return "a list";
+  case Val::Kind::Tensor:
+    return "a tensor";
+  case Val::Kind::Module:
+    return "a module";
+  case Val::Kind::Modules:
+    return "a list of modules";
+  case Val::Kind::Params:
+    return "a group of parameters";
+  case Val::Kind::Record:
+    return "a record";
+  case Val::Kind::Ellipsis:
+    return "'...'";
+  }
+  llvm_unreachable("all kinds are covered");
+}
+
+std::string ff::frontend::describeDim(StringRef name, int64_t size) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (!name.empty() && !llvm::isDigit(name.front()))
+    os << name << "=";
+  os << size;
+  return text;
+}
+
+std::string ff::frontend::dtypeName(mlir::Type type) {
+  if (type.isInteger(1))
+    return "bool";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  type.print(os);
+  return text;
+}
+
+std::string ff::frontend::describeTensor(const Val &tensor) {
+  std::string text = "[";
+  for (int64_t i = 0; i < tensor.rank(); ++i) {
+    if (i)
+      text += ", ";
+    text += describeDim(tensor.dimName(i), tensor.shape()[i]);
+  }
+  return text + "] " + dtypeName(tensor.type().getElementType());
+}
+
+void ff::frontend::printKey(const Val &value, llvm::raw_ostream &os) {
+  switch (value.kind) {
+  case Val::Kind::Integer:
+    os << 'i' << value.integer;
+    break;
+  case Val::Kind::Boolean:
+    os << (value.integer ? "true" : "false");
+    break;
+  case Val::Kind::Float:
+    os << 'f' << llvm::bit_cast<uint64_t>(value.number);
+    break;
+  case Val::Kind::String:
+    os << 's' << value.text.size() << ':' << value.text;
+    break;
+  case Val::Kind::List:
+    os << '[';
+    for (const Val &item : value.items) {
+      printKey(item, os);
+      os << ',';
+    }
+    os << ']';
+    break;
+  case Val::Kind::Tensor:
+    value.tensor.getType().print(os);
+    break;
+  default:
+    os << '?' << static_cast<int>(value.kind);
+    break;
+  }
+}
