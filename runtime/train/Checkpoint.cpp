@@ -42,6 +42,22 @@ void removeLeftovers(const std::string &out) {
     removeFolder(path);
 }
 
+/// Moves the checkpoints of an earlier run to a folder of their own: a run that
+/// starts over must neither mix with them nor destroy them.
+void setAside(const std::string &out, const std::vector<std::string> &folders,
+              std::vector<std::string> &warnings) {
+  if (folders.empty())
+    return;
+  std::string target;
+  for (int number = 1; target.empty() || fs::exists(target); ++number)
+    target = fmt::format("{}/previous-{}", out, number);
+  makeFolder(target);
+  for (const std::string &folder : folders)
+    moveFolder(folder, target + "/" + fs::path(folder).filename().string());
+  warnings.push_back(
+      fmt::format("the checkpoints of an earlier run are now in {}", target));
+}
+
 std::string modelFolder(const Component &component) {
   return "model/" + component.name;
 }
@@ -95,11 +111,12 @@ std::optional<CheckpointInfo>
 findCheckpoint(const std::string &out, const std::string &resume,
                std::vector<std::string> &warnings) {
   std::vector<std::string> folders = checkpointFolders(out);
-  if (resume == "none") {
-    if (!folders.empty())
-      fail("{} already holds checkpoints, the newest is {}; fix: --resume auto "
-           "to continue, another --out, or remove them",
-           out, folders[0]);
+  if (resume.empty() && !folders.empty())
+    fail("{} already holds checkpoints, the newest is {}; fix: --resume auto "
+         "to continue, --resume none to set them aside, or another --out",
+         out, folders[0]);
+  if (resume.empty() || resume == "none") {
+    setAside(out, folders, warnings);
     return std::nullopt;
   }
   if (resume != "auto") {

@@ -46,8 +46,9 @@ CheckpointInfo verifyCheckpoint(const std::string &path);
 std::vector<std::string> checkpointFolders(const std::string &out);
 
 /// Rank 0 of all ranks: what --resume asks for, or nothing where the run starts
-/// from the beginning. "auto" takes the newest complete checkpoint and adds one
-/// warning for each newer folder that is not.
+/// from the beginning. An empty `resume` (no flag) is an Error where there are
+/// checkpoints; "none" moves them to out/previous-N; "auto" takes the newest
+/// complete one and adds a warning for each newer folder that is not.
 std::optional<CheckpointInfo>
 findCheckpoint(const std::string &out, const std::string &resume,
                std::vector<std::string> &warnings);

@@ -33,8 +33,9 @@ bool parseOptions(int argc, char **argv, const Metadata &metadata,
       ->capture_default_str();
   app.add_option("--resume", options.resume,
                  "auto: continue from the newest complete checkpoint in --out, "
-                 "if any; PATH: from this one; none: from the start. Default: "
-                 "none, with --sample auto");
+                 "if any; PATH: from this one; none: from the start, with what "
+                 "--out holds set aside. Default: from the start, if --out "
+                 "holds none; with --sample auto");
   app.add_option("--data", options.data,
                  "Safetensors files to use in place of those of the spec");
   app.add_flag("--sample", options.sample,

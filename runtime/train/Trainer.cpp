@@ -53,9 +53,7 @@ void Trainer::warn(const std::string &text) const {
 void Trainer::restore() {
   const std::string &out = setup.options.out;
   std::vector<std::string> warnings;
-  auto found = agreeOnCheckpoint(
-      comm, out, setup.options.resume.empty() ? "none" : setup.options.resume,
-      warnings);
+  auto found = agreeOnCheckpoint(comm, out, setup.options.resume, warnings);
   for (const std::string &text : warnings)
     warn(text);
   loadParameters(metadata, ctx.layout, ctx.arena, comm.shardIndex());

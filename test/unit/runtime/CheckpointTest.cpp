@@ -124,6 +124,16 @@ TEST(Checkpoint, AFreshRunNeverOverwritesOne) {
   EXPECT_NE(result.err.find("already holds checkpoints"), std::string::npos);
 }
 
+TEST(Checkpoint, StartingOverSetsEarlierOnesAside) {
+  TinyRun run;
+  ASSERT_EQ(run.run("--steps 4").status, 0);
+  RunResult result = run.run("--steps 1 --resume none --ranks 2");
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(verifyCheckpoint(run.out("previous-1/step-00000004")).step, 4);
+  EXPECT_EQ(checkpointFolders(run.out()).size(), 1u);
+  EXPECT_EQ(run.metrics("step"), std::vector<double>{1});
+}
+
 TEST(Checkpoint, AnotherSpecIsAnError) {
   TinyRun run;
   ASSERT_EQ(run.run("--steps 4").status, 0);
