@@ -1,0 +1,153 @@
+//===- Passes.td - Passes of code generation ---------------*- tablegen -*-===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FF_CODEGEN_PASSES_TD
+#define FF_CODEGEN_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+//===----------------------------------------------------------------------===//
+// Kernels, in the order in which they run
+//===----------------------------------------------------------------------===//
+
+def FuseEpiloguesPass : Pass<"ff-fuse-epilogues", "::mlir::func::FuncOp"> {
+  let summary = "moves a bias and an activation into the matmul before them";
+  let description = [{
+    The matmul library adds a bias and applies an activation while the result is
+    still in registers. A bias is an addition of a vector broadcast along the last
+    dim; reshapes that keep the last dim may stand between. Only where the result
+    of the matmul has no other use.
+
+    Before:
+    ```mlir
+    %m = ff.matmul %x, %w : tensor<128x64xf32>, tensor<64x32xf32> to tensor<128x32xf32>
+    %r = ff.reshape %m : tensor<128x32xf32> to tensor<8x16x32xf32>
+    %b = ff.broadcast %bias dims [2] : tensor<32xf32> to tensor<8x16x32xf32>
+    %s = arith.addf %r, %b : tensor<8x16x32xf32>
+    %y = ff.activation <silu> %s : tensor<8x16x32xf32>
+    ```
+    After:
+    ```mlir
+    %m = ff.matmul %x, %w bias %bias : tensor<32xf32> {activation = #ff.activation_kind<silu>} : tensor<128x64xf32>, tensor<64x32xf32> to tensor<128x32xf32>
+    %y = ff.reshape %m : tensor<128x32xf32> to tensor<8x16x32xf32>
+    ```
+  }];
+  let dependentDialects = ["::ff::FFDialect"];
+}
+
+def DecomposePass : Pass<"ff-decompose", "::mlir::func::FuncOp"> {
+  let summary = "expands norms, softmax and activations into elementwise "
+                "operations and reductions";
+  let description = [{
+    So that they fuse with what stands around them. An f64 matmul, which the
+    matmul library lacks, becomes a product and a sum.
+
+    Before:
+    ```mlir
+    %y = ff.softmax %x : tensor<8x10xf32>
+    ```
+    After:
+    ```mlir
+    %m = ff.reduce <max> %x dims [1] : tensor<8x10xf32> to tensor<8xf32>
+    %b = ff.broadcast %m dims [0] : tensor<8xf32> to tensor<8x10xf32>
+    %c = arith.subf %x, %b : tensor<8x10xf32>
+    %e = math.exp %c : tensor<8x10xf32>
+    ...
+    ```
+  }];
+  let dependentDialects = ["::ff::FFDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
+def FormKernelsPass : Pass<"ff-form-kernels", "::mlir::func::FuncOp"> {
+  let summary = "groups operations into ff.fused, one for each loop nest";
+  let description = [{
+    In this order:
+
+    1. views move up over elementwise operations that only they use, so that
+       both sides of a view share one iteration space;
+    2. reductions are split into those that kernels can do: over trailing dims
+       (*rows*) or over leading dims (*columns*), with enough parallel work;
+    3. column reductions take their single-use elementwise producers in;
+    4. all other operations of one iteration space are grouped along their
+       uses, unless that would make a cycle;
+    5. operands that must lie in memory as they are get copies (see
+       `ff-verify-kernels`).
+
+    Before:
+    ```mlir
+    %b = ff.broadcast %bias dims [1] : tensor<128xf32> to tensor<8x128xf32>
+    %s = arith.addf %x, %b : tensor<8x128xf32>
+    %e = math.exp %s : tensor<8x128xf32>
+    ```
+    After:
+    ```mlir
+    %b = ff.broadcast %bias dims [1] : tensor<128xf32> to tensor<8x128xf32>
+    %e = ff.fused (%x, %b) domain [8, 128] reduced 0 : (tensor<8x128xf32>, tensor<8x128xf32>) -> tensor<8x128xf32> {
+    ^bb0(%0: tensor<8x128xf32>, %1: tensor<8x128xf32>):
+      %2 = arith.addf %0, %1 : tensor<8x128xf32>
+      %3 = math.exp %2 : tensor<8x128xf32>
+      ff.yield %3 : tensor<8x128xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::ff::FFDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
+def VerifyKernelsPass : Pass<"ff-verify-kernels", "::mlir::func::FuncOp"> {
+  let summary = "checks the exit form of ff-form-kernels";
+  let description = [{
+    **Constraints:**
+    - (K1) no elementwise operation, reduction, iota, concat or constant stands
+      outside `ff.fused`;
+    - (K2) the matrix dims of matmul operands are strided views with strides
+      other than 0;
+    - (K3) the operands of attention are strided views whose last dim has
+      stride 1;
+    - (K4) operands of ff.embedding, func.call, func.return, ff.gradient,
+      ff.reduce_gradients, of the backward of embedding, and the bias of a matmul
+      are contiguous;
+    - (K5) a function returns no argument of its own, and no value twice.
+  }];
+}
+
+def LowerKernelsPass : Pass<"ff-lower-kernels", "::mlir::ModuleOp"> {
+  let summary = "turns ff.fused and attention into kernels and launches";
+  let description = [{
+    Each becomes an `ff.launch` of a function of loops over vectors. Equal
+    kernels are emitted once: unrolled programs repeat them many times.
+
+    Before:
+    ```mlir
+    %e = ff.fused (%x) domain [8, 128] reduced 0 : (tensor<8x128xf32>) -> tensor<8x128xf32> {
+    ^bb0(%0: tensor<8x128xf32>):
+      %1 = math.exp %0 : tensor<8x128xf32>
+      ff.yield %1 : tensor<8x128xf32>
+    }
+    ```
+    After:
+    ```mlir
+    %e = ff.launch @kernel_0(%x) iterations 1024 grain 4096 : (tensor<8x128xf32>) -> tensor<8x128xf32>
+    ...
+    func.func private @kernel_0(%buffers: !llvm.ptr, %begin: i64, %end: i64) attributes {ff.kernel} {
+    ```
+  }];
+  let dependentDialects = ["::ff::FFDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+  let options = [
+    Option<"vectorBytes", "vector-bytes", "int64_t", /*default=*/"64",
+           "Bytes of a vector register of the target">
+  ];
+}
+
+#endif // FF_CODEGEN_PASSES_TD

@@ -1,0 +1,61 @@
+//===- FormKernels.h - Steps of ff-form-kernels -----------------*- C++ -*-===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The steps, in the order in which FormKernels.cpp runs them, and what they
+// share. See the documentation of the pass.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FF_CODEGEN_KERNELS_FORMKERNELS_H
+#define FF_CODEGEN_KERNELS_FORMKERNELS_H
+
+#include "dialect/FF.h"
+
+namespace ff {
+
+/// Whether `op` is elementwise on tensors: an operation of arith or math.
+bool isElementwise(mlir::Operation *op);
+
+/// Whether `op` is a constant or an iota: cheaper to make again than to read.
+bool isLeaf(mlir::Operation *op);
+
+mlir::RankedTensorType tensorType(mlir::Value value);
+
+/// Whether `shape` is the front of the longer shape `of`.
+bool isFrontOf(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> of);
+
+/// Whether `broadcast` repeats along new last dims only, as a value of the rows
+/// is spread over the rows.
+bool isRowBroadcast(BroadcastOp broadcast);
+
+/// Adds concatenations that are zero where the other is not without adding:
+/// concat(a, 0) + concat(0, b) = concat(a, b). Gradients of slices are such.
+void mergePaddedSums(mlir::Block &block);
+
+/// Leaves only reductions over trailing dims and over leading ones.
+void splitReductions(mlir::Block &block);
+
+/// Moves views up over elementwise operations that only they use.
+void hoistViews(mlir::Block &block);
+
+/// Groups elementwise operations and reductions into ff.fused.
+void formClusters(mlir::Block &block);
+
+/// Inserts copies where operands must lie in memory in a certain way.
+void materializeOperands(mlir::Block &block);
+
+/// An ff.fused at the builder's position that copies `value` to memory.
+mlir::Value createCopy(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value value);
+
+/// Erases pure operations whose results nothing uses.
+void eraseUnused(mlir::Block &block);
+
+} // namespace ff
+
+#endif // FF_CODEGEN_KERNELS_FORMKERNELS_H

@@ -1,0 +1,97 @@
+//===- LowerKernels.cpp - ff.fused and attention into kernels ---*- C++ -*-===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/Passes.h"
+#include "codegen/kernels/FormKernels.h"
+#include "codegen/kernels/FusedKernel.h"
+#include "dialect/View.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace ff {
+#define GEN_PASS_DEF_LOWERKERNELSPASS
+#include "codegen/Passes.h.inc"
+} // namespace ff
+
+using namespace mlir;
+using namespace ff;
+
+namespace {
+struct LowerKernels : ff::impl::LowerKernelsPassBase<LowerKernels> {
+  using LowerKernelsPassBase::LowerKernelsPassBase;
+
+  void runOnOperation() override;
+
+private:
+  /// The kernel of `key`, made by `emit` where it is new.
+  FlatSymbolRefAttr kernelFor(Location loc, const std::string &key,
+                              llvm::function_ref<void(KernelBuilder &)> emit);
+  void launch(Operation *op, FlatSymbolRefAttr kernel, ValueRange inputs,
+              LaunchShape shape);
+  void lower(FusedOp op);
+
+  llvm::StringMap<FlatSymbolRefAttr> kernels;
+};
+} // namespace
+
+FlatSymbolRefAttr
+LowerKernels::kernelFor(Location loc, const std::string &key,
+                        llvm::function_ref<void(KernelBuilder &)> emit) {
+  FlatSymbolRefAttr &symbol = kernels[key];
+  if (symbol)
+    return symbol;
+  auto builder = OpBuilder::atBlockEnd(getOperation().getBody());
+  Type i64 = builder.getI64Type();
+  auto type = builder.getFunctionType(
+      {LLVM::LLVMPointerType::get(&getContext()), i64, i64}, {});
+  std::string name = "kernel_" + std::to_string(kernels.size() - 1);
+  auto function = builder.create<func::FuncOp>(loc, name, type);
+  function.setPrivate();
+  function->setAttr(kKernelAttr, builder.getUnitAttr());
+  KernelBuilder kernel(function, vectorBytes);
+  emit(kernel);
+  return symbol = FlatSymbolRefAttr::get(function.getSymNameAttr());
+}
+
+void LowerKernels::launch(Operation *op, FlatSymbolRefAttr kernel,
+                          ValueRange inputs, LaunchShape shape) {
+  OpBuilder builder(op);
+  auto launch = builder.create<LaunchOp>(op->getLoc(), op->getResultTypes(),
+                                         kernel.getValue(), inputs,
+                                         shape.iterations, shape.grain);
+  op->replaceAllUsesWith(launch.getResults());
+  op->erase();
+}
+
+void LowerKernels::lower(FusedOp op) {
+  FusedKernel fused(op, vectorBytes);
+  FlatSymbolRefAttr kernel =
+      kernelFor(op.getLoc(), fused.key(),
+                [&](KernelBuilder &builder) { fused.emit(builder); });
+  launch(op, kernel, fused.roots(), fused.launchShape());
+}
+
+void LowerKernels::runOnOperation() {
+  kernels.clear();
+  SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
+  for (func::FuncOp function : functions) {
+    if (function.isExternal())
+      continue;
+    Block &block = function.front();
+    for (FusedOp op : llvm::make_early_inc_range(block.getOps<FusedOp>()))
+      lower(op);
+    // Views are in the kernels now.
+    eraseUnused(block);
+  }
+}
