@@ -29,78 +29,70 @@
 
 using namespace llvm;
 
-static cl::OptionCategory category("ff-compile options");
-
-static cl::opt<std::string> input(cl::Positional, cl::desc("<spec.toml>"),
-                                  cl::cat(category));
-static cl::opt<std::string> output("o", cl::desc("Output file"),
-                                   cl::value_desc("file"), cl::cat(category));
-
 namespace {
+
 enum class Emit { Exe, Obj, LLVM, MLIR };
-}
-static cl::opt<Emit> emitKind(
-    "emit", cl::desc("What to write:"), cl::init(Emit::Exe), cl::cat(category),
-    cl::values(clEnumValN(Emit::Exe, "exe", "an executable trainer (default)"),
-               clEnumValN(Emit::Obj, "obj", "an object file"),
-               clEnumValN(Emit::LLVM, "llvm", "LLVM IR, optimised"),
-               clEnumValN(Emit::MLIR, "mlir",
-                          "the module after the stage --stop-after")));
-static cl::opt<std::string>
-    stopAfter("stop-after",
-              cl::desc("Print the module after a stage: import, form-units, "
-                       "differentiate, kernels, shard, schedule, plan-memory, "
-                       "runtime-calls, llvm"),
-              cl::value_desc("stage"), cl::cat(category));
-static cl::opt<bool> locations("locations",
-                               cl::desc("Print locations with the module"),
-                               cl::cat(category));
-static cl::opt<std::string>
-    dumpDir("dump-dir", cl::desc("Write the module after each stage here"),
-            cl::value_desc("folder"), cl::cat(category));
-static cl::opt<bool> run("run",
-                         cl::desc("Train in this process instead of writing an "
-                                  "executable; arguments of the trainer "
-                                  "follow --"),
-                         cl::cat(category));
-static cl::list<std::string> trainerArgs(cl::ConsumeAfter,
-                                         cl::desc("[-- trainer arguments]"),
-                                         cl::cat(category));
-static cl::opt<bool> check("check", cl::desc("Only check the spec"),
-                           cl::cat(category));
-static cl::opt<bool>
-    plan("plan", cl::desc("Print what a trainer with --ranks reserves"),
-         cl::cat(category));
-static cl::opt<unsigned> ranks("ranks", cl::desc("Ranks of --plan (default 1)"),
-                               cl::init(1), cl::cat(category));
-static cl::list<std::string>
-    overrides("set", cl::desc("Replace a value of the spec (train.steps=10)"),
-              cl::value_desc("key=value"), cl::cat(category));
-static cl::list<std::string> library("library",
-                                     cl::desc("Folder with modules to import"),
-                                     cl::value_desc("folder"),
-                                     cl::cat(category));
-static cl::opt<bool> schema("print-schema",
-                            cl::desc("Print a JSON Schema of specs"),
-                            cl::cat(category));
-static cl::opt<bool> reference("print-reference",
-                               cl::desc("Print the language reference"),
-                               cl::cat(category));
-static cl::opt<bool>
-    resolved("print-resolved",
-             cl::desc("Print each value in force and where it came from"),
-             cl::cat(category));
-static cl::opt<std::string>
-    cpu("cpu", cl::desc("CPU to compile for (default: native)"),
-        cl::init("native"), cl::cat(category));
-static cl::opt<std::string>
-    target("target", cl::desc("cpu (the only target of this version)"),
-           cl::init("cpu"), cl::cat(category));
-static cl::opt<unsigned> optLevel("O", cl::Prefix,
-                                  cl::desc("Optimisation level, 0 to 2"),
-                                  cl::init(2), cl::cat(category));
-static cl::opt<bool> timing("timing", cl::desc("Print the time of each pass"),
-                            cl::cat(category));
+
+/// The command line. An object of main, made after the options that LLVM's
+/// libraries registered for themselves are gone (some have the same names).
+struct Flags {
+  cl::opt<std::string> input{cl::Positional, cl::desc("<spec.toml>")};
+  cl::opt<std::string> output{"o", cl::desc("Output file"),
+                              cl::value_desc("file")};
+  cl::opt<Emit> emit{
+      "emit", cl::desc("What to write:"), cl::init(Emit::Exe),
+      cl::values(
+          clEnumValN(Emit::Exe, "exe", "an executable trainer (default)"),
+          clEnumValN(Emit::Obj, "obj", "an object file"),
+          clEnumValN(Emit::LLVM, "llvm", "LLVM IR, optimised"),
+          clEnumValN(Emit::MLIR, "mlir",
+                     "the module after the stage --stop-after"))};
+  cl::opt<std::string> stopAfter{
+      "stop-after",
+      cl::desc("Print the module after a stage: import, form-units, "
+               "differentiate, kernels, shard, schedule, plan-memory, "
+               "runtime-calls, llvm"),
+      cl::value_desc("stage")};
+  cl::opt<bool> locations{"locations",
+                          cl::desc("Print locations with the module")};
+  cl::opt<std::string> dumpDir{
+      "dump-dir", cl::desc("Write the module after each stage here"),
+      cl::value_desc("folder")};
+  cl::opt<bool> run{"run",
+                    cl::desc("Train in this process instead of writing an "
+                             "executable; arguments of the trainer follow --")};
+  cl::opt<bool> check{"check", cl::desc("Only check the spec")};
+  cl::opt<bool> plan{"plan",
+                     cl::desc("Print what a trainer with --ranks reserves")};
+  cl::opt<unsigned> ranks{"ranks", cl::desc("Ranks of --plan (default 1)"),
+                          cl::init(1)};
+  cl::list<std::string> overrides{
+      "set", cl::desc("Replace a value of the spec (train.steps=10)"),
+      cl::value_desc("key=value")};
+  cl::list<std::string> library{"library",
+                                cl::desc("Folder with modules to import"),
+                                cl::value_desc("folder")};
+  cl::opt<bool> schema{"print-schema",
+                       cl::desc("Print a JSON Schema of specs")};
+  cl::opt<bool> reference{"print-reference",
+                          cl::desc("Print the language reference")};
+  cl::opt<bool> resolved{
+      "print-resolved",
+      cl::desc("Print each value in force and where it came from")};
+  cl::opt<std::string> cpu{"cpu",
+                           cl::desc("CPU to compile for (default: native)"),
+                           cl::init("native")};
+  cl::opt<std::string> target{"target",
+                              cl::desc("cpu (the only target of this version)"),
+                              cl::init("cpu")};
+  cl::opt<unsigned> optLevel{
+      "O", cl::Prefix, cl::desc("Optimisation level, 0 to 2"), cl::init(2)};
+  cl::opt<bool> timing{"timing", cl::desc("Print the time of each pass")};
+  /// What follows "--".
+  std::vector<std::string> trainerArgs;
+};
+
+} // namespace
 
 static int fail(const Twine &message) {
   errs() << "error: " << message << "\n";
@@ -108,112 +100,93 @@ static int fail(const Twine &message) {
 }
 
 /// Vectors as wide as the CPU has them.
-static int64_t getVectorBytes() {
+static int64_t getVectorBytes(StringRef cpu) {
   if (cpu == "native") {
     auto features = sys::getHostCPUFeatures();
     return features.lookup("avx512f") ? 64 : features.lookup("avx") ? 32 : 16;
   }
-  return StringRef(cpu).contains("v4") || StringRef(cpu).contains("512") ? 64
-                                                                         : 32;
+  return cpu.contains("v4") ? 64 : 32;
 }
 
-static int printModule(mlir::ModuleOp module) {
+static int printModule(const Flags &flags, mlir::ModuleOp module) {
   std::string error;
-  auto file =
-      mlir::openOutputFile(output.empty() ? "-" : output.getValue(), &error);
+  auto file = mlir::openOutputFile(
+      flags.output.empty() ? "-" : flags.output.getValue(), &error);
   if (!file)
     return fail(error);
-  mlir::OpPrintingFlags flags;
-  if (locations)
-    flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/true);
-  module.print(file->os(), flags);
+  mlir::OpPrintingFlags printing;
+  if (flags.locations)
+    printing.enableDebugInfo(/*enable=*/true, /*prettyForm=*/true);
+  module.print(file->os(), printing);
   file->keep();
   return 0;
 }
 
-/// The first command-line argument decides nothing here: all that the trainer
-/// needs is in the object.
-static int runTrainer(ArrayRef<char> object, ArrayRef<std::string> args) {
-  std::vector<std::string> all{sys::path::stem(input).str()};
-  all.insert(all.end(), args.begin(), args.end());
-  Expected<int> status = ff::runObject(object, all);
+static int runTrainer(const Flags &flags, ArrayRef<char> object,
+                      std::vector<std::string> args) {
+  args.insert(args.begin(), sys::path::stem(flags.input).str());
+  Expected<int> status = ff::runObject(object, args);
   if (!status)
     return fail(toString(status.takeError()));
   return *status;
 }
 
-static int compile(mlir::ModuleOp module) {
+static int compile(const Flags &flags, mlir::ModuleOp module) {
   ff::ObjectOptions options;
-  options.cpu = cpu;
-  options.optLevel = optLevel;
-  if (emitKind == Emit::LLVM) {
+  options.cpu = flags.cpu;
+  options.optLevel = flags.optLevel;
+  if (flags.emit == Emit::LLVM) {
     auto text = ff::compileToLLVMIR(module, options);
     if (!text)
       return fail(toString(text.takeError()));
-    if (Error error = ff::writeFile(output.empty() ? "-" : output.getValue(),
-                                    ArrayRef<char>(text->data(), text->size())))
+    if (Error error =
+            ff::writeFile(flags.output.empty() ? "-" : flags.output.getValue(),
+                          ArrayRef<char>(text->data(), text->size())))
       return fail(toString(std::move(error)));
     return 0;
   }
   auto object = ff::compileToObject(module, options);
   if (!object)
     return fail(toString(object.takeError()));
-  if (plan)
-    return runTrainer(*object,
-                      {"--print-layout", "--ranks", std::to_string(ranks)});
-  if (run)
-    return runTrainer(*object, {trainerArgs.begin(), trainerArgs.end()});
-  std::string path = output;
+  if (flags.plan)
+    return runTrainer(
+        flags, *object,
+        {"--print-layout", "--ranks", std::to_string(flags.ranks)});
+  if (flags.run)
+    return runTrainer(flags, *object, flags.trainerArgs);
+  std::string path = flags.output;
   if (path.empty())
-    path = sys::path::stem(input).str() + (emitKind == Emit::Obj ? ".o" : "");
-  Error error = emitKind == Emit::Obj ? ff::writeFile(path, *object)
-                                      : ff::linkExecutable(*object, path);
+    path = sys::path::stem(flags.input).str() +
+           (flags.emit == Emit::Obj ? ".o" : "");
+  Error error = flags.emit == Emit::Obj ? ff::writeFile(path, *object)
+                                        : ff::linkExecutable(*object, path);
   return error ? fail(toString(std::move(error))) : 0;
 }
 
-int main(int argc, char **argv) {
-  InitLLVM init(argc, argv);
-  cl::HideUnrelatedOptions(category);
-  cl::ParseCommandLineOptions(
-      argc, argv,
-      "ff-compile: compiles a training pipeline, declared in TOML, into a "
-      "native trainer\n\n"
-      "  ff-compile spec.toml -o trainer && ./trainer --ranks 2\n"
-      "  ff-compile --run spec.toml -- --steps 100\n");
-  if (schema || reference) {
-    if (schema)
-      ff::printSchema(outs());
-    else
-      ff::printLanguageReference(outs());
-    return 0;
-  }
-  if (input.empty())
-    return fail("no spec given; usage: ff-compile spec.toml -o trainer");
-  if (target != "cpu")
-    return fail("--target=" + target +
-                " is not supported yet; this version compiles for cpu");
-
+/// Imports the spec, runs the stages, and does what the flags ask for.
+static int compileSpec(const Flags &flags) {
   ff::ImportOptions importOptions;
-  importOptions.libraryPaths = library;
-  for (StringRef text : overrides) {
+  importOptions.libraryPaths.assign(flags.library.begin(), flags.library.end());
+  for (StringRef text : flags.overrides) {
     auto [key, value] = text.split('=');
     if (value.empty())
       return fail("--set " + text + " is not of the form key=value");
     importOptions.overrides.emplace_back(key.str(), value.str());
   }
-  if (resolved)
-    return ff::printResolved(input, importOptions, outs(), errs()) ? 0 : 1;
-
+  if (flags.resolved)
+    return ff::printResolved(flags.input, importOptions, outs(), errs()) ? 0
+                                                                         : 1;
   ff::PipelineOptions pipeline;
-  pipeline.vectorBytes = getVectorBytes();
-  pipeline.dumpDir = dumpDir;
-  pipeline.timing = timing;
-  if (check)
+  pipeline.vectorBytes = getVectorBytes(flags.cpu);
+  pipeline.dumpDir = flags.dumpDir;
+  pipeline.timing = flags.timing;
+  if (flags.check)
     pipeline.stopAfter = ff::Stage::Schedule;
-  if (!stopAfter.empty()) {
-    auto stage = ff::parseStage(stopAfter);
+  if (!flags.stopAfter.empty()) {
+    auto stage = ff::parseStage(flags.stopAfter);
     if (!stage)
-      return fail("--stop-after=" + stopAfter + " is not a stage; see --help");
+      return fail("--stop-after=" + flags.stopAfter +
+                  " is not a stage; see --help");
     pipeline.stopAfter = *stage;
   }
 
@@ -223,18 +196,49 @@ int main(int argc, char **argv) {
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   // Errors of passes in the frontend's format: place, line, caret.
+  context.printOpOnDiagnostic(false);
   SourceMgr sources;
   mlir::SourceMgrDiagnosticHandler diagnostics(sources, &context, errs());
-  auto module = ff::importSpec(context, input, importOptions, errs());
+  auto module = ff::importSpec(context, flags.input, importOptions, errs());
   if (!module)
     return 1;
   if (failed(ff::runPipeline(*module, pipeline)))
     return 1;
-  if (check) {
-    outs() << input << ": ok\n";
+  if (flags.check) {
+    outs() << flags.input << ": ok\n";
     return 0;
   }
-  if (!stopAfter.empty() || emitKind == Emit::MLIR)
-    return printModule(*module);
-  return compile(*module);
+  if (!flags.stopAfter.empty() || flags.emit == Emit::MLIR)
+    return printModule(flags, *module);
+  return compile(flags, *module);
+}
+
+int main(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  cl::ResetCommandLineParser();
+  Flags flags;
+  int own = argc;
+  for (int i = 1; i < argc && own == argc; ++i)
+    if (StringRef(argv[i]) == "--")
+      own = i;
+  flags.trainerArgs.assign(argv + std::min(own + 1, argc), argv + argc);
+  cl::ParseCommandLineOptions(
+      own, argv,
+      "ff-compile: compiles a training pipeline, declared in TOML, into a "
+      "native trainer\n\n"
+      "  ff-compile spec.toml -o trainer && ./trainer --ranks 2\n"
+      "  ff-compile --run spec.toml -- --steps 100\n");
+  if (flags.schema || flags.reference) {
+    if (flags.schema)
+      ff::printSchema(outs());
+    else
+      ff::printLanguageReference(outs());
+    return 0;
+  }
+  if (flags.input.empty())
+    return fail("no spec given; usage: ff-compile spec.toml -o trainer");
+  if (flags.target != "cpu")
+    return fail("--target=" + flags.target +
+                " is not supported yet; this version compiles for cpu");
+  return compileSpec(flags);
 }
