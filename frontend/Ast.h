@@ -23,9 +23,25 @@
 namespace ff::frontend {
 
 enum class Operator {
-  Add, Sub, Mul, Div, FloorDiv, Mod, Pow, MatMul,
-  Eq, Ne, Lt, Le, Gt, Ge,
-  And, Or, Not, Neg, Pos
+  Add,
+  Sub,
+  Mul,
+  Div,
+  FloorDiv,
+  Mod,
+  Pow,
+  MatMul,
+  Eq,
+  Ne,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  And,
+  Or,
+  Not,
+  Neg,
+  Pos
 };
 
 /// The sign of an operator, for messages.
@@ -42,7 +58,12 @@ struct Keyword {
 
 struct Expr {
   enum class Kind {
-    Integer, Float, String, Boolean, None, Ellipsis,
+    Integer,
+    Float,
+    String,
+    Boolean,
+    None,
+    Ellipsis,
     Name,        ///< `text`, dotted names as one: "net.0.proj"
     List,        ///< operands
     Tuple,       ///< operands
@@ -75,9 +96,9 @@ struct Stmt {
   SMLoc loc;
   /// Names assigned to, or the loop variables.
   std::vector<std::pair<std::string, SMLoc>> targets;
-  Operator op = Operator::Add;         ///< of an AugAssign
-  ExprPtr value;           ///< assigned, returned, looped over, or the condition
-  std::vector<Stmt> body;  ///< of a For, or of an If that holds
+  Operator op = Operator::Add; ///< of an AugAssign
+  ExprPtr value;          ///< assigned, returned, looped over, or the condition
+  std::vector<Stmt> body; ///< of a For, or of an If that holds
   std::vector<Stmt> orelse; ///< of an If that does not
 };
 
@@ -93,9 +114,9 @@ ExprPtr parseExpression(const Node &string, Diagnostics &diags);
 struct InputDecl {
   std::string name;
   SMLoc loc;
-  bool isTensor = false;         ///< else a compile-time value
-  std::vector<ExprPtr> dims;     ///< an Ellipsis may come first
-  std::string dtype;             ///< empty: the compute dtype
+  bool isTensor = false;     ///< else a compile-time value
+  std::vector<ExprPtr> dims; ///< an Ellipsis may come first
+  std::string dtype;         ///< empty: the compute dtype
   SMLoc dtypeLoc;
 };
 

@@ -108,8 +108,8 @@ Val ff::frontend::emitAttention(Call &call) {
       q.shape()[3] != k.shape()[3]) {
     call.e
         .error(call.loc, "attention: q is " + describeTensor(call[0]) +
-                             ", k is " + describeTensor(call[1]) +
-                             ", v is " + describeTensor(call[2]))
+                             ", k is " + describeTensor(call[1]) + ", v is " +
+                             describeTensor(call[2]))
         .note("k and v are equal, and differ from q in the sequence alone; "
               "give heads= for operands [B, S, D]");
     return Val::error();
@@ -124,12 +124,12 @@ Val ff::frontend::emitAttention(Call &call) {
   OpBuilder &b = call.e.builder();
   auto lse = RankedTensorType::get({q.shape()[0], q.shape()[2], q.shape()[1]},
                                    q.type().getElementType());
-  auto op = b.create<AttentionOp>(
-      call.e.location(call.loc), TypeRange{q.type(), lse}, q.tensor, k.tensor,
-      v.tensor, b.getF64FloatAttr(scale),
-      *causal ? b.getUnitAttr() : UnitAttr());
-  return call.e.reshaped(Val::ofTensor(op.getResult(), q.dims),
-                         call[0].shape(), call[0].dims, call.loc);
+  auto op = b.create<AttentionOp>(call.e.location(call.loc),
+                                  TypeRange{q.type(), lse}, q.tensor, k.tensor,
+                                  v.tensor, b.getF64FloatAttr(scale),
+                                  *causal ? b.getUnitAttr() : UnitAttr());
+  return call.e.reshaped(Val::ofTensor(op.getResult(), q.dims), call[0].shape(),
+                         call[0].dims, call.loc);
 }
 
 //===----------------------------------------------------------------------===//

@@ -26,9 +26,9 @@ static Val emitActivation(Call &call, ActivationKind kind) {
     return Val::error();
   Elaborator &e = call.e;
   return Val::ofTensor(
-      e.builder().create<ActivationOp>(
-          e.location(call.loc), call[0].type(),
-          ActivationKindAttr::get(e.context, kind), call[0].tensor),
+      e.builder().create<ActivationOp>(e.location(call.loc), call[0].type(),
+                                       ActivationKindAttr::get(e.context, kind),
+                                       call[0].tensor),
       call[0].dims);
 }
 
@@ -114,7 +114,8 @@ Val ff::frontend::emitCast(Call &call) {
   if (!call[1].isString())
     return call.failAt(1, "the dtype is a string, such as \"f32\"");
   Elaborator &e = call.e;
-  std::string wanted = call[1].text, have = dtypeName(call[0].type().getElementType());
+  std::string wanted = call[1].text,
+              have = dtypeName(call[0].type().getElementType());
   if (wanted == have)
     return call[0];
   std::string ours = dtypeName(e.elementType);
@@ -141,8 +142,8 @@ Val ff::frontend::emitStopGradient(Call &call) {
   if (!call.isTensor(0))
     return Val::error();
   return Val::ofTensor(
-      call.e.builder().create<StopGradientOp>(
-          call.e.location(call.loc), call[0].type(), call[0].tensor),
+      call.e.builder().create<StopGradientOp>(call.e.location(call.loc),
+                                              call[0].type(), call[0].tensor),
       call[0].dims);
 }
 
@@ -192,18 +193,17 @@ Val ff::frontend::emitWhere(Call &call) {
   if (!e.unify(a, b, "where", call.loc))
     return Val::error();
   // All three to one shape: the condition may be smaller or larger.
-  auto flags = RankedTensorType::get(
-      a.shape(), condition.type().getElementType());
+  auto flags =
+      RankedTensorType::get(a.shape(), condition.type().getElementType());
   Val shape = Val::ofTensor(e.splat(flags, 0, call.loc), a.dims);
   if (!e.unify(condition, shape, "where", call.loc))
     return Val::error();
   ArrayRef<int64_t> common = condition.shape();
-  return Val::ofTensor(
-      e.builder().create<arith::SelectOp>(
-          e.location(call.loc), condition.tensor,
-          e.broadcast(a.tensor, common, call.loc),
-          e.broadcast(b.tensor, common, call.loc)),
-      condition.dims);
+  return Val::ofTensor(e.builder().create<arith::SelectOp>(
+                           e.location(call.loc), condition.tensor,
+                           e.broadcast(a.tensor, common, call.loc),
+                           e.broadcast(b.tensor, common, call.loc)),
+                       condition.dims);
 }
 
 //===----------------------------------------------------------------------===//

@@ -35,11 +35,10 @@ Val ff::frontend::emitReshape(Call &call) {
     *unknown = elements / known;
   if (unknown ? elements % known == 0 : elements == known)
     return call.e.reshaped(x, shape, names, call.loc);
-  call.e
-      .error(call.args[1].loc,
-             "reshape: " + describeTensor(x) + " has " + Twine(elements) +
-                 " elements, the new shape " + (unknown ? "a multiple of " : "") +
-                 Twine(known));
+  call.e.error(call.args[1].loc,
+               "reshape: " + describeTensor(x) + " has " + Twine(elements) +
+                   " elements, the new shape " +
+                   (unknown ? "a multiple of " : "") + Twine(known));
   return Val::error();
 }
 

@@ -70,11 +70,12 @@ Val ff::frontend::emitArange(Call &call) {
                                 dtypeName(element) + "\"");
   }
   auto type = RankedTensorType::get({stop - start}, element);
-  Value iota = b.create<IotaOp>(call.e.location(call.loc), type,
-                                b.getI64IntegerAttr(0));
+  Value iota =
+      b.create<IotaOp>(call.e.location(call.loc), type, b.getI64IntegerAttr(0));
   Val result = Val::ofTensor(iota);
-  return start == 0 ? result
-                    : call.e.binary(Operator::Add, result, Val::of(start), call.loc);
+  return start == 0
+             ? result
+             : call.e.binary(Operator::Add, result, Val::of(start), call.loc);
 }
 
 //===----------------------------------------------------------------------===//
@@ -92,11 +93,11 @@ static Val emitRandom(Call &call, Distribution distribution,
     return Val::error();
   }
   if (shape.empty() || shape.front() != function.batch) {
-    e.error(call.loc, Twine(call.builtin.name) +
-                          ": dim 0 of random values must be B=" +
-                          Twine(function.batch) +
-                          (shape.empty() ? Twine(", this is a scalar")
-                                         : ", not " + Twine(shape.front())))
+    e.error(call.loc,
+            Twine(call.builtin.name) +
+                ": dim 0 of random values must be B=" + Twine(function.batch) +
+                (shape.empty() ? Twine(", this is a scalar")
+                               : ", not " + Twine(shape.front())))
         .note("each sample has random values of its own, which do not depend "
               "on the number of ranks");
     return Val::error();

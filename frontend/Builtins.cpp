@@ -49,9 +49,9 @@ static bool bind(const Builtin &builtin, llvm::ArrayRef<Arg> args, SMLoc loc,
   bound.resize(parameters.size());
   for (Arg &arg : bound)
     arg = {"", loc, Val::none()};
-  auto signature = ("it is called as " + Twine(builtin.name) + "(" +
-                    builtin.signature + ")")
-                       .str();
+  auto signature =
+      ("it is called as " + Twine(builtin.name) + "(" + builtin.signature + ")")
+          .str();
   size_t position = 0;
   for (const Arg &arg : args) {
     size_t i = position;
@@ -70,8 +70,8 @@ static bool bind(const Builtin &builtin, llvm::ArrayRef<Arg> args, SMLoc loc,
                        : i < parameters.size()
                            ? "argument '" + arg.name + "' is given twice to '"
                            : "unknown argument '" + arg.name + "' of '";
-    auto error = report(elaborator, diags, arg.loc,
-                        what + Twine(builtin.name) + "'");
+    auto error =
+        report(elaborator, diags, arg.loc, what + Twine(builtin.name) + "'");
     std::vector<StringRef> names;
     for (auto &parameter : parameters)
       names.push_back(parameter.first);
@@ -192,10 +192,11 @@ std::optional<std::vector<int64_t>> Call::dims(size_t i, size_t tensor) {
     }
     int64_t dim = item.integer < 0 ? item.integer + of.rank() : item.integer;
     if (dim < 0 || dim >= of.rank() || llvm::is_contained(result, dim)) {
-      failAt(i, "dim " + Twine(item.integer) +
-                    (llvm::is_contained(result, dim) ? " stands twice"
-                                                     : " does not exist in ") +
-                    (llvm::is_contained(result, dim) ? "" : describeTensor(of)));
+      failAt(i,
+             "dim " + Twine(item.integer) +
+                 (llvm::is_contained(result, dim) ? " stands twice"
+                                                  : " does not exist in ") +
+                 (llvm::is_contained(result, dim) ? "" : describeTensor(of)));
       return std::nullopt;
     }
     result.push_back(dim);

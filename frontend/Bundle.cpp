@@ -44,8 +44,8 @@ bool Importer::readJsonConfig(const Node &path, ConfigArgs &args) {
   std::string file = spec.resolvePath(path.string);
   auto buffer = llvm::MemoryBuffer::getFile(file);
   if (!buffer) {
-    diags.error(path.loc, "cannot read '" + file +
-                              "': " + buffer.getError().message());
+    diags.error(path.loc,
+                "cannot read '" + file + "': " + buffer.getError().message());
     return false;
   }
   StringRef text = diags.addFile(std::move(*buffer));
@@ -66,8 +66,8 @@ bool Importer::readJsonConfig(const Node &path, ConfigArgs &args) {
       continue;
     // llvm::json keeps no places: find the key in the text.
     size_t at = text.find(("\"" + name + "\"").str());
-    SMLoc loc = SMLoc::getFromPointer(
-        text.data() + (at == StringRef::npos ? 0 : at));
+    SMLoc loc =
+        SMLoc::getFromPointer(text.data() + (at == StringRef::npos ? 0 : at));
     args[name] = {valueOfJson(value), loc};
     if (!args[name].value.isError())
       continue;
@@ -135,8 +135,9 @@ void Importer::addComponent(const Entry &entry) {
     if (!llvm::sys::fs::exists(weights))
       diags.error(node->loc, "there are no weights at '" + weights + "'");
   } else if (train->string == "frozen") {
-    diags.warning(entry.keyLoc, "component '" + entry.key +
-                                    "' is frozen and has no weights")
+    diags
+        .warning(entry.keyLoc,
+                 "component '" + entry.key + "' is frozen and has no weights")
         .note("it keeps the values of its initialisers");
   }
   ConfigArgs args;
@@ -185,14 +186,14 @@ void Importer::checkComponents(const std::set<std::string> &inTraining) {
     bool full = component.getTrain() == TrainMode::Full;
     anyTrainable |= full && !component.getBody().front().empty();
     if (full && !inTraining.count(entry.key))
-      diags.error(entry.keyLoc, "component '" + entry.key +
-                                    "' is trained, but the program '" +
-                                    stringOf("train", "program") +
-                                    "' does not use it")
+      diags
+          .error(entry.keyLoc,
+                 "component '" + entry.key + "' is trained, but the program '" +
+                     stringOf("train", "program") + "' does not use it")
           .note("call it there, or set train = \"frozen\"");
     else if (!elaborator->usedComponents.count(entry.key))
-      diags.warning(entry.keyLoc, "component '" + entry.key +
-                                      "' is not used by any program");
+      diags.warning(entry.keyLoc,
+                    "component '" + entry.key + "' is not used by any program");
   }
   if (!anyTrainable)
     diags.error(bundle->loc, "nothing is trained: no component of the bundle "

@@ -1,4 +1,5 @@
-//===- Calls.cpp - Calls of modules: inline, or a function for each block -*- C++ -*-===//
+//===- Calls.cpp - Calls of modules: inline, or a function for each block -*-
+// C++ -*-===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.
@@ -22,8 +23,7 @@ static constexpr size_t kShownFrames = 4;
 
 Diagnostics::Report Elaborator::error(SMLoc loc, const Twine &message) {
   Diagnostics::Report report = diags.error(loc, message);
-  for (const Frame &frame :
-       llvm::ArrayRef(frames).take_back(kShownFrames))
+  for (const Frame &frame : llvm::ArrayRef(frames).take_back(kShownFrames))
     if (!frame.callee.empty())
       report.note(frame.loc, "in this call of '" + frame.callee + "'");
   return report;
@@ -57,8 +57,8 @@ static bool checkDtype(Elaborator &e, const InputDecl &input, const Val &value,
       input.dtype.empty() ? dtypeName(e.elementType) : input.dtype;
   if (dtypeName(type) == wanted)
     return true;
-  e.error(loc, what + " must be of dtype " + wanted + ", not " +
-                   dtypeName(type))
+  e.error(loc,
+          what + " must be of dtype " + wanted + ", not " + dtypeName(type))
       .note(input.loc, "it is declared here")
       .note("convert it with cast(x, \"" + wanted + "\")");
   return false;
@@ -68,8 +68,8 @@ bool Elaborator::bindTensor(const InputDecl &input, const Val &value, SMLoc loc,
                             Scope &scope, const Twine &what) {
   if (!checkDtype(*this, input, value, loc, what))
     return false;
-  bool leading = !input.dims.empty() &&
-                 input.dims.front()->kind == Expr::Kind::Ellipsis;
+  bool leading =
+      !input.dims.empty() && input.dims.front()->kind == Expr::Kind::Ellipsis;
   llvm::ArrayRef<ExprPtr> dims = llvm::ArrayRef(input.dims);
   if (leading)
     dims = dims.drop_front();
@@ -125,18 +125,18 @@ bool Elaborator::bindInput(const InputDecl &input, const Arg &arg,
     if (!bindTensor(input, value, arg.loc, scope, what))
       return false;
     // The callee knows the dims by its own names.
-    bool leading = !input.dims.empty() &&
-                   input.dims.front()->kind == Expr::Kind::Ellipsis;
+    bool leading =
+        !input.dims.empty() && input.dims.front()->kind == Expr::Kind::Ellipsis;
     if (!leading) {
       value.dims.clear();
       for (const ExprPtr &dim : input.dims)
-        value.dims.push_back(dim->kind == Expr::Kind::Name ? StringRef(dim->text)
-                                                           : StringRef());
+        value.dims.push_back(
+            dim->kind == Expr::Kind::Name ? StringRef(dim->text) : StringRef());
     }
   } else if (value.isTensor()) {
     error(arg.loc, what + " must be known at compile time, not a tensor")
-        .note(input.loc, "declare it as \"" + input.name +
-                             ": [dims]\" for a tensor");
+        .note(input.loc,
+              "declare it as \"" + input.name + ": [dims]\" for a tensor");
     return false;
   }
   scope.variables[input.name] = std::move(value);
@@ -164,9 +164,9 @@ bool Elaborator::bindInputs(const ModuleDecl &decl, llvm::ArrayRef<Arg> args,
                        : "'" + callee + "' has no input '" + arg.name + "'");
       if (auto near = nearest(arg.name, names))
         report.note("did you mean '" + *near + "'?");
-      report.note(decl.loc, names.empty() ? "it has no inputs"
-                                          : "its inputs are " +
-                                                quotedList(names));
+      report.note(decl.loc, names.empty()
+                                ? "it has no inputs"
+                                : "its inputs are " + quotedList(names));
       return false;
     }
     if (bound[index]) {
@@ -216,9 +216,9 @@ Val Elaborator::runForward(Scope &scope, SMLoc loc) {
   Evaluator evaluator(diags, this, scope);
   std::optional<Val> result = evaluator.run(scope.type->decl->body);
   if (!result || result->isNone()) {
-    error(scope.type->decl->forwardLoc,
-          "the forward of module '" + scope.type->decl->name +
-              "' returns nothing")
+    error(scope.type->decl->forwardLoc, "the forward of module '" +
+                                            scope.type->decl->name +
+                                            "' returns nothing")
         .note("end it with 'return' and a value");
     return Val::error();
   }
@@ -254,8 +254,8 @@ Val Elaborator::callBlock(const Instance &instance, Scope &scope, SMLoc loc) {
     at.prefix += prefix.str();
     operands.push_back(param(at, *path.param, loc));
   }
-  auto call = builder().create<func::CallOp>(location(loc), block->func,
-                                             operands);
+  auto call =
+      builder().create<func::CallOp>(location(loc), block->func, operands);
   Val result = block->result;
   size_t next = 0;
   ResultRange results = call.getResults();
@@ -288,8 +288,8 @@ void Elaborator::buildBlock(BlockFunction &block, ModuleType &type, Scope scope,
   for (const ParamPath &path : block.params)
     types.push_back(RankedTensorType::get(path.param->shape, elementType));
   FunctionState state(context);
-  std::string name = type.decl->name + "_" +
-                     std::to_string(blockCounts[type.decl->name]++);
+  std::string name =
+      type.decl->name + "_" + std::to_string(blockCounts[type.decl->name]++);
   OpBuilder atEnd = OpBuilder::atBlockEnd(module.getBody());
   state.func = atEnd.create<func::FuncOp>(
       location(type.decl->loc), name, FunctionType::get(context, types, {}));
@@ -313,8 +313,8 @@ void Elaborator::buildBlock(BlockFunction &block, ModuleType &type, Scope scope,
   SmallVector<Value> results;
   collectTensors(block.result, results);
   builder().create<func::ReturnOp>(location(type.decl->forwardLoc), results);
-  state.func.setFunctionType(FunctionType::get(
-      context, types, TypeRange(ValueRange(results))));
+  state.func.setFunctionType(
+      FunctionType::get(context, types, TypeRange(ValueRange(results))));
   function = outer;
   block.func = state.func;
 }

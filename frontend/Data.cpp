@@ -16,8 +16,8 @@ using namespace ff::frontend;
 using Importer = ff::frontend::Importer;
 
 /// Reads the headers of all files. False after an error.
-static bool readHeaders(const Spec &spec, const Node &files,
-                        Diagnostics &diags, std::vector<std::string> &paths,
+static bool readHeaders(const Spec &spec, const Node &files, Diagnostics &diags,
+                        std::vector<std::string> &paths,
                         std::vector<SafetensorsHeader> &headers) {
   std::vector<const Node *> nodes;
   if (files.isString())
@@ -49,9 +49,9 @@ bool Importer::readField(const InputDecl &input, StringRef tensor, SMLoc loc,
     for (const TensorInfo &other : header.tensors)
       names.push_back(other.name);
     if (!info) {
-      auto report = diags.error(
-          loc, "input '" + input.name + "' is not in the data: '" + file +
-                   "' has no tensor '" + tensor + "'");
+      auto report =
+          diags.error(loc, "input '" + input.name + "' is not in the data: '" +
+                               file + "' has no tensor '" + tensor + "'");
       if (auto near = nearest(tensor, names))
         report.note("did you mean '" + *near +
                     "'? Name the tensor in 'fields' of [data]");
@@ -111,9 +111,10 @@ void Importer::readData() {
   const Node *files = spec.get("data", "files");
   if (!files) {
     if (!train->inputs.empty())
-      diags.error(train->inputs.front().loc,
-                  "the program '" + train->name +
-                      "' has inputs, but there is no [data]")
+      diags
+          .error(train->inputs.front().loc,
+                 "the program '" + train->name +
+                     "' has inputs, but there is no [data]")
           .note("for example: [data] files = \"data.safetensors\"");
     return;
   }
@@ -132,8 +133,9 @@ void Importer::readData() {
     if (llvm::any_of(train->inputs,
                      [&](auto &input) { return input.name == field.key; }))
       continue;
-    diags.error(field.keyLoc, "the program '" + train->name +
-                                  "' has no input '" + field.key + "'")
+    diags
+        .error(field.keyLoc, "the program '" + train->name +
+                                 "' has no input '" + field.key + "'")
         .note(train->loc, "it is declared here");
   }
   if (!ok)

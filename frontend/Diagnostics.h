@@ -76,7 +76,9 @@ private:
 template <typename Range>
 std::optional<std::string> nearest(StringRef name, const Range &candidates) {
   std::optional<std::string> best;
-  unsigned bestDistance = std::max<unsigned>(1, (name.size() + 1) / 3) + 1;
+  if (name.empty())
+    return best;
+  unsigned bestDistance = (name.size() + 2) / 3 + 1;
   for (const auto &candidate : candidates) {
     StringRef text(candidate);
     unsigned distance = name.edit_distance_insensitive(text);

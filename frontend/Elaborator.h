@@ -1,4 +1,5 @@
-//===- Elaborator.h - Builds the functions of programs and blocks -*- C++ -*-===//
+//===- Elaborator.h - Builds the functions of programs and blocks -*- C++
+//-*-===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.

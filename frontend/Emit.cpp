@@ -165,8 +165,8 @@ static Value emit(Elaborator &e, const Val &lhs, const Val &rhs, SMLoc loc) {
   return e.builder().create<IntOp>(e.location(loc), lhs.tensor, rhs.tensor);
 }
 
-static Value emitCompare(Elaborator &e, Operator op, const Val &lhs, const Val &rhs,
-                         SMLoc loc) {
+static Value emitCompare(Elaborator &e, Operator op, const Val &lhs,
+                         const Val &rhs, SMLoc loc) {
   using F = arith::CmpFPredicate;
   using I = arith::CmpIPredicate;
   auto [f, i] = op == Operator::Eq   ? std::pair(F::OEQ, I::eq)
@@ -174,7 +174,7 @@ static Value emitCompare(Elaborator &e, Operator op, const Val &lhs, const Val &
                 : op == Operator::Lt ? std::pair(F::OLT, I::slt)
                 : op == Operator::Le ? std::pair(F::OLE, I::sle)
                 : op == Operator::Gt ? std::pair(F::OGT, I::sgt)
-                               : std::pair(F::OGE, I::sge);
+                                     : std::pair(F::OGE, I::sge);
   if (lhs.isFloatTensor())
     return e.builder().create<arith::CmpFOp>(e.location(loc), f, lhs.tensor,
                                              rhs.tensor);
@@ -214,7 +214,8 @@ static Val emitPower(Elaborator &e, const Val &base, const Val &exponent,
   return Val::ofTensor(result, base.dims);
 }
 
-Val Elaborator::binary(Operator op, const Val &left, const Val &right, SMLoc loc) {
+Val Elaborator::binary(Operator op, const Val &left, const Val &right,
+                       SMLoc loc) {
   if (op == Operator::Pow)
     return emitPower(*this, left, right, loc);
   if (op == Operator::MatMul && left.isTensor() && right.isTensor())
@@ -326,10 +327,9 @@ Val Elaborator::matmul(const Val &lhs, const Val &rhs, bool transposeLhs,
   dims.resize(lr);
   dims[lr - 2] = lhs.dimName(transposeLhs ? lr - 1 : lr - 2);
   dims[lr - 1] = rhs.dimName(transposeRhs ? rr - 2 : rr - 1);
-  return Val::ofTensor(
-      builder().create<MatmulOp>(location(loc),
-                                 RankedTensorType::get(shape, elementType),
-                                 lhs.tensor, rhs.tensor, transposeLhs,
-                                 transposeRhs),
-      dims);
+  return Val::ofTensor(builder().create<MatmulOp>(
+                           location(loc),
+                           RankedTensorType::get(shape, elementType),
+                           lhs.tensor, rhs.tensor, transposeLhs, transposeRhs),
+                       dims);
 }

@@ -103,8 +103,8 @@ Val Evaluator::evaluateUnary(const Expr &expr) {
   if (expr.op == Operator::Not) {
     if (value.isBoolean())
       return Val::of(value.integer == 0);
-    error(expr.loc, "'not' needs a compile-time boolean, not " +
-                        describeKind(value));
+    error(expr.loc,
+          "'not' needs a compile-time boolean, not " + describeKind(value));
     return Val::error();
   }
   if (value.isInteger())
@@ -227,9 +227,8 @@ Val Evaluator::lookupByString(llvm::ArrayRef<Arg> args, SMLoc loc) {
 // Indices
 //===----------------------------------------------------------------------===//
 
-std::optional<int64_t> Evaluator::evaluateIndexValue(const Expr &expr,
-                                                     int64_t size,
-                                                     StringRef what) {
+std::optional<int64_t>
+Evaluator::evaluateIndexValue(const Expr &expr, int64_t size, StringRef what) {
   Val value = evaluate(expr);
   if (value.isError())
     return std::nullopt;
@@ -279,8 +278,8 @@ Val Evaluator::indexList(const Expr &expr, const Val &list) {
     return Val::error();
   if (*index >= 0 && *index < size && expr.operands.size() == 2)
     return list.items[*index];
-  error(item.loc, "index " + Twine(*index) + " is outside of a list of " +
-                      Twine(size));
+  error(item.loc,
+        "index " + Twine(*index) + " is outside of a list of " + Twine(size));
   return Val::error();
 }
 
@@ -295,8 +294,8 @@ bool Evaluator::sliceDim(const Expr &slice, const Val &tensor, int64_t dim,
   for (auto [i, bound] : {std::pair(0, &start), std::pair(1, &stop)}) {
     if (!slice.operands[i])
       continue;
-    auto value = evaluateIndexValue(*slice.operands[i], whole,
-                                    "the bound of a range");
+    auto value =
+        evaluateIndexValue(*slice.operands[i], whole, "the bound of a range");
     if (!value)
       return false;
     *bound = *value;

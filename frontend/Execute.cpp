@@ -180,12 +180,11 @@ static Val foldIntegers(Operator op, int64_t a, int64_t b, SMLoc loc,
   return Val::error();
 }
 
-Val ff::frontend::foldBinary(Operator op, const Val &lhs, const Val &rhs, SMLoc loc,
-                             Diagnostics &diags) {
+Val ff::frontend::foldBinary(Operator op, const Val &lhs, const Val &rhs,
+                             SMLoc loc, Diagnostics &diags) {
   if (op == Operator::Add && lhs.isList() && rhs.isList()) {
     Val joined = lhs;
-    joined.items.insert(joined.items.end(), rhs.items.begin(),
-                        rhs.items.end());
+    joined.items.insert(joined.items.end(), rhs.items.begin(), rhs.items.end());
     return joined;
   }
   bool equality = op == Operator::Eq || op == Operator::Ne;
@@ -199,9 +198,11 @@ Val ff::frontend::foldBinary(Operator op, const Val &lhs, const Val &rhs, SMLoc 
                          describeKind(lhs) + " and " + describeKind(rhs));
     return Val::error();
   }
-  if (equality || op == Operator::Lt || op == Operator::Le || op == Operator::Gt || op == Operator::Ge)
+  if (equality || op == Operator::Lt || op == Operator::Le ||
+      op == Operator::Gt || op == Operator::Ge)
     return compare(op, lhs.asDouble(), rhs.asDouble());
-  bool divides = op == Operator::Div || op == Operator::FloorDiv || op == Operator::Mod;
+  bool divides =
+      op == Operator::Div || op == Operator::FloorDiv || op == Operator::Mod;
   if (divides && rhs.asDouble() == 0) {
     diags.error(loc, "division by zero");
     return Val::error();

@@ -20,8 +20,8 @@ using Importer = ff::frontend::Importer;
 using Diagnostics = ff::frontend::Diagnostics;
 
 Importer::Importer(MLIRContext *context, const Spec &spec, Diagnostics &diags)
-    : context(context), spec(spec), diags(diags),
-      modules(context, spec, diags), builder(context) {}
+    : context(context), spec(spec), diags(diags), modules(context, spec, diags),
+      builder(context) {}
 
 std::string Importer::stringOf(StringRef section, StringRef key) const {
   const Node *node = spec.get(section, key);
@@ -43,7 +43,8 @@ bool Importer::resolveDtype() {
   for (StringRef key : {"compute_dtype", "trainable_parameters_dtype",
                         "frozen_parameters_dtype", "reduce_dtype"}) {
     std::string dtype = stringOf("precision", key);
-    if (dtype.empty() || (dtype == compute && (dtype == "fp32" || dtype == "fp64")))
+    if (dtype.empty() ||
+        (dtype == compute && (dtype == "fp32" || dtype == "fp64")))
       continue;
     ok = false;
     const Node *node = spec.get("precision", key);
@@ -51,9 +52,10 @@ bool Importer::resolveDtype() {
       diags.error(node->loc, "\"" + dtype + "\" is not supported yet")
           .note("this version computes in \"fp32\" or \"fp64\"");
     else if (dtype == "fp32" || dtype == "fp64")
-      diags.error(node->loc, "'" + key + "' is \"" + dtype +
-                                 "\" and 'compute_dtype' is \"" + compute +
-                                 "\": different dtypes are not supported yet")
+      diags
+          .error(node->loc, "'" + key + "' is \"" + dtype +
+                                "\" and 'compute_dtype' is \"" + compute +
+                                "\": different dtypes are not supported yet")
           .note(spec.locOf("precision", "compute_dtype"),
                 "make all dtypes of [precision] equal");
   }
@@ -65,8 +67,8 @@ bool Importer::resolveDtype() {
 /// global_batch = micro_batch × a whole number (V11).
 bool Importer::resolveBatches() {
   globalBatch = integerOf("train", "global_batch").value_or(0);
-  microBatch = integerOf("train", "micro_batch").value_or(globalBatch);
-  sampleBatch = integerOf("sample", "micro_batch").value_or(microBatch);
+  microBatch = integerOf("train", "micro_batch").value_or(0);
+  sampleBatch = integerOf("sample", "micro_batch").value_or(0);
   if (globalBatch < 1 || microBatch < 1 || sampleBatch < 1)
     return false; // reported by the validation
   if (globalBatch % microBatch == 0)
@@ -76,9 +78,10 @@ bool Importer::resolveBatches() {
     --below;
   while (above < globalBatch && globalBatch % above != 0)
     ++above;
-  diags.error(spec.get("train", "micro_batch")->loc,
-              "micro_batch = " + Twine(microBatch) +
-                  " does not divide global_batch = " + Twine(globalBatch))
+  diags
+      .error(spec.get("train", "micro_batch")->loc,
+             "micro_batch = " + Twine(microBatch) +
+                 " does not divide global_batch = " + Twine(globalBatch))
       .note(spec.locOf("train", "global_batch"),
             "global_batch = micro_batch × number of micro-batches")
       .note("the nearest values that do are " + Twine(below) +
@@ -125,8 +128,7 @@ OwningOpRef<ModuleOp> ff::importSpec(MLIRContext &context, StringRef path,
   Spec spec(diags);
   if (!spec.load(path, options))
     return nullptr;
-  OwningOpRef<ModuleOp> module =
-      Importer(&context, spec, diags).run();
+  OwningOpRef<ModuleOp> module = Importer(&context, spec, diags).run();
   if (!module)
     return nullptr;
   // What the frontend emits is valid; an error here is one of the compiler.

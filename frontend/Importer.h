@@ -66,8 +66,7 @@ private:
   bool bindProgramInputs(Program &program, Scope &scope);
   std::optional<mlir::RankedTensorType>
   inputType(Program &program, const InputDecl &input, Scope &scope);
-  void finishProgram(Program &program, const Val &result,
-                     const Expr *returned);
+  void finishProgram(Program &program, const Val &result, const Expr *returned);
   void checkLoss(Program &program);
 
   // Policies.cpp

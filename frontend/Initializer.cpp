@@ -77,8 +77,7 @@ InitAttr ff::frontend::getInitializer(mlir::MLIRContext *context,
     return make(context, InitKind::Uniform, -xavier, xavier);
   if (kind == "kaiming_uniform") // as torch.nn.Linear does
     return make(context, InitKind::Uniform, -kaiming, kaiming);
-  auto report =
-      diags.error(node->loc, "unknown initialiser \"" + kind + "\"");
+  auto report = diags.error(node->loc, "unknown initialiser \"" + kind + "\"");
   StringRef known[] = {"zeros", "ones", "xavier_uniform", "kaiming_uniform"};
   if (auto near = nearest(kind, known))
     report.note("did you mean \"" + *near + "\"?");

@@ -20,7 +20,8 @@ static constexpr SectionInfo sections[] = {
      "How the ranks are arranged. Their number is replicate × shard."},
     {"bundle.*", true,
      "A component: a module with parameters of its own. All components of the "
-     "bundle are sharded, and those that are not frozen are trained, together."},
+     "bundle are sharded, and those that are not frozen are trained, "
+     "together."},
     {"precision", false,
      "Dtypes. This version computes in one dtype throughout: the four keys "
      "must be equal, `fp32` or `fp64`."},
@@ -66,8 +67,7 @@ static constexpr KeyInfo keys[] = {
      "imports = [\"dit.toml\"]"},
     // mesh
     {"mesh", "replicate", K::Integer, R::Positive, "1", "",
-     "Size of the axis over which parameters are replicated.",
-     "replicate = 2"},
+     "Size of the axis over which parameters are replicated.", "replicate = 2"},
     {"mesh", "shard", K::IntegerOrAuto, R::Positive, "\"auto\"", "",
      "Size of the axis over which parameters are sharded; \"auto\": whatever "
      "the launch provides.",
@@ -204,17 +204,15 @@ static constexpr KeyInfo keys[] = {
     {"sample", "inputs", K::SectionTable, R::Any, "{}", "",
      "Where each input of the program comes from.",
      "inputs = { label = { cycle = 10 } }"},
-    {"sample", "image", K::Section, R::Any, "", "",
-     "Draws an output as a PNG.",
+    {"sample", "image", K::Section, R::Any, "", "", "Draws an output as a PNG.",
      "image = { output = \"x\", file = \"samples.png\" }"},
     {"sample.inputs.*", "cycle", K::Integer, R::Positive, "", "",
      "The value of sample i is i modulo this number; of an i64 input [B].",
      "cycle = 10"},
-    {"sample.inputs.*", "file", K::Path, R::Any, "", "",
-     "A safetensors file.", "file = \"labels.safetensors\""},
+    {"sample.inputs.*", "file", K::Path, R::Any, "", "", "A safetensors file.",
+     "file = \"labels.safetensors\""},
     {"sample.inputs.*", "tensor", K::String, R::Any, "", "",
-     "The tensor in it. Default: the name of the input.",
-     "tensor = \"label\""},
+     "The tensor in it. Default: the name of the input.", "tensor = \"label\""},
     {"sample.image", "output", K::String, R::Any, "required", "",
      "An output [B, C, H, W] of the program, with C = 1 or 3.",
      "output = \"x\""},

@@ -22,10 +22,10 @@ namespace ff::frontend {
 enum class KeyType {
   String,
   Integer,
-  Float,         ///< an integer does as well
+  Float, ///< an integer does as well
   Boolean,
-  Choice,        ///< a string out of `choices`
-  Strings,       ///< a string or an array of strings
+  Choice,  ///< a string out of `choices`
+  Strings, ///< a string or an array of strings
   StringArray,
   FloatPair,     ///< an array of two numbers
   IntegerOrAuto, ///< a positive integer or "auto"

@@ -15,11 +15,11 @@ namespace ff::frontend {
 
 struct Token {
   enum class Kind {
-    Name,    ///< also dotted: "net.0.proj"
+    Name, ///< also dotted: "net.0.proj"
     Integer,
     Float,
     String,
-    Sign,    ///< operators and brackets, by `text`
+    Sign, ///< operators and brackets, by `text`
     Newline,
     Indent,
     Dedent,
@@ -31,7 +31,9 @@ struct Token {
   std::string text;
 
   bool is(StringRef sign) const { return kind == Kind::Sign && text == sign; }
-  bool isName(StringRef word) const { return kind == Kind::Name && text == word; }
+  bool isName(StringRef word) const {
+    return kind == Kind::Name && text == word;
+  }
 };
 
 /// Splits a string of TOML into tokens. False after an error.

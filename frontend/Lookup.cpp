@@ -26,8 +26,8 @@ static std::optional<Val> lookupInSubmodule(const Instance &instance,
                                             Submodule &sub, StringRef rest,
                                             Elaborator *elaborator, SMLoc loc) {
   sub.used = true;
-  Instance inner{sub.type, instance.prefix + sub.name + ".",
-                 instance.component, sub.type->decl->unit};
+  Instance inner{sub.type, instance.prefix + sub.name + ".", instance.component,
+                 sub.type->decl->unit};
   if (!sub.isList)
     return rest.empty() ? ofModule(Val::Kind::Module, inner)
                         : lookupInModule(inner, rest, elaborator, loc);
@@ -164,9 +164,9 @@ Val Evaluator::undefined(StringRef name, SMLoc loc) {
   auto [head, tail] = name.split('.');
   auto variable = scope.variables.find(head);
   if (variable != scope.variables.end() && !tail.empty()) {
-    auto report = error(loc, "'" + head + "' is " +
-                                 describeKind(variable->second) +
-                                 " and has no '" + tail + "'");
+    auto report =
+        error(loc, "'" + head + "' is " + describeKind(variable->second) +
+                       " and has no '" + tail + "'");
     if (variable->second.isTensor())
       report.note("a tensor has 'shape' alone; the rest are functions");
     return Val::error();

@@ -26,7 +26,8 @@ Param *ModuleType::findParam(StringRef name) {
 }
 
 Submodule *ModuleType::findModule(StringRef name) {
-  auto it = llvm::find_if(modules, [&](Submodule &m) { return m.name == name; });
+  auto it =
+      llvm::find_if(modules, [&](Submodule &m) { return m.name == name; });
   return it == modules.end() ? nullptr : &*it;
 }
 
@@ -171,21 +172,21 @@ bool ModuleTable::completeConfig(const ModuleDecl &decl, ConfigArgs &args,
     const ModuleDecl::ConfigDecl *known = decl.findConfig(name);
     if (known) {
       if (known->fallback)
-        ok &= matchDefault(valueOf(*known->fallback, diags), value, name, diags);
+        ok &=
+            matchDefault(valueOf(*known->fallback, diags), value, name, diags);
       continue;
     }
     ok = false;
-    auto report = diags.error(value.loc, "module '" + decl.name +
-                                             "' has no config value '" + name +
-                                             "'");
+    auto report =
+        diags.error(value.loc, "module '" + decl.name +
+                                   "' has no config value '" + name + "'");
     std::vector<StringRef> names;
     for (auto &config : decl.config)
       names.push_back(config.name);
     if (auto near = nearest(name, names))
       report.note("did you mean '" + *near + "'?");
-    report.note(decl.loc, names.empty()
-                              ? "it takes no config"
-                              : "its config is " + quotedList(names));
+    report.note(decl.loc, names.empty() ? "it takes no config"
+                                        : "its config is " + quotedList(names));
   }
   // In the order of the declaration, so that equal configs have equal keys.
   ConfigArgs complete;
@@ -197,8 +198,9 @@ bool ModuleTable::completeConfig(const ModuleDecl &decl, ConfigArgs &args,
       complete[config.name] = {valueOf(*config.fallback, diags), config.loc};
     } else {
       ok = false;
-      diags.error(loc, "module '" + decl.name + "' needs the config value '" +
-                           config.name + "'")
+      diags
+          .error(loc, "module '" + decl.name + "' needs the config value '" +
+                          config.name + "'")
           .note(config.loc, "it is declared here, without a default");
     }
   }
@@ -216,8 +218,8 @@ ModuleType *ModuleTable::getType(const ModuleDecl &decl, ConfigArgs args,
                                  SMLoc loc) {
   if (decl.broken || !completeConfig(decl, args, loc))
     return nullptr;
-  auto cycle = llvm::find_if(elaborating,
-                             [&](auto &e) { return e.first == &decl; });
+  auto cycle =
+      llvm::find_if(elaborating, [&](auto &e) { return e.first == &decl; });
   if (cycle != elaborating.end()) {
     auto report =
         diags.error(loc, "module '" + decl.name + "' contains itself");
@@ -270,8 +272,8 @@ std::optional<bool> ModuleTable::holds(ModuleType &type, const Node &table) {
   if (value.isError())
     return std::nullopt;
   if (!value.isBoolean() && !value.isInteger()) {
-    diags.error(when->loc, "'when' must be true or false, not " +
-                               describeKind(value));
+    diags.error(when->loc,
+                "'when' must be true or false, not " + describeKind(value));
     return std::nullopt;
   }
   return value.integer != 0;
@@ -314,8 +316,8 @@ bool ModuleTable::addParam(ModuleType &type, const Entry &entry) {
   if (!param.init)
     return false;
   const Node *decay = node.isTable() ? node.get("decay") : nullptr;
-  param.decay = decay && decay->isBoolean() ? decay->boolean
-                                            : param.shape.size() >= 2;
+  param.decay =
+      decay && decay->isBoolean() ? decay->boolean : param.shape.size() >= 2;
   if (*exists)
     type.params.push_back(std::move(param));
   return true;
@@ -379,8 +381,9 @@ void ModuleTable::checkUses() {
     std::string module = " of module '" + type->decl->name + "'";
     for (Param &param : type->params)
       if (!param.used)
-        diags.error(param.loc, "parameter '" + param.name + "'" + module +
-                                   " is not used in its forward")
+        diags
+            .error(param.loc, "parameter '" + param.name + "'" + module +
+                                  " is not used in its forward")
             .note(type->decl->forwardLoc,
                   "it would be saved and sharded, and never trained");
     for (Submodule &sub : type->modules)

@@ -69,8 +69,8 @@ DictionaryAttr Importer::buildPolicies() {
   NamedAttrList attrs;
   attrs.set("name", builder.getStringAttr(stringOf("pipeline", "name")));
   attrs.set("spec", builder.getStringAttr(spec.path()));
-  attrs.set("seed",
-            builder.getI64IntegerAttr(integerOf("pipeline", "seed").value_or(0)));
+  attrs.set("seed", builder.getI64IntegerAttr(
+                        integerOf("pipeline", "seed").value_or(0)));
   NamedAttrList mesh(sectionAttr("mesh"));
   if (!integerOf("mesh", "shard")) // 0 stands for "auto"
     mesh.set("shard", builder.getI64IntegerAttr(0));
@@ -82,9 +82,7 @@ DictionaryAttr Importer::buildPolicies() {
   attrs.set("precision", precision.getDictionary(context));
   attrs.set("sharding", sectionAttr("sharding"));
   addDataPolicy(attrs);
-  NamedAttrList train(sectionAttr("train"));
-  train.set("micro_batch", builder.getI64IntegerAttr(microBatch));
-  attrs.set("train", train.getDictionary(context));
+  attrs.set("train", sectionAttr("train"));
   addOptimizerPolicy(attrs);
   addSchedulePolicy(attrs);
   attrs.set("checkpoint", sectionAttr("checkpoint"));
@@ -111,14 +109,14 @@ void Importer::addOptimizerPolicy(NamedAttrList &attrs) {
   NamedAttrList dict(sectionAttr("optimizer"));
   const Node *betas = spec.get("optimizer", "betas");
   const StringRef names[] = {"beta1", "beta2"};
-  for (auto [i, key] : llvm::enumerate(names)) {
-    if (!betas || betas->items.size() != 2)
+  for (StringRef key : names) {
+    if (!betas)
       break;
-    if (const Node *own = spec.get("optimizer", key); !spec.isDefault(*own))
-      diags.error(spec.locOf("optimizer", key),
-                  "'" + Twine(key) + "' and 'betas' are both given")
+    if (!spec.isDefault(*spec.get("optimizer", key)))
+      diags
+          .error(spec.locOf("optimizer", key),
+                 "'" + Twine(key) + "' and 'betas' are both given")
           .note(betas->loc, "'betas' is given here");
-    dict.set(key, builder.getF64FloatAttr(betas->items[i]->number));
   }
   dict.erase("betas");
   attrs.set("optimizer", dict.getDictionary(context));
@@ -128,9 +126,10 @@ void Importer::addSchedulePolicy(NamedAttrList &attrs) {
   int64_t steps = integerOf("train", "steps").value_or(0);
   int64_t warmup = integerOf("schedule", "warmup_steps").value_or(0);
   if (steps > 0 && warmup > steps)
-    diags.error(spec.get("schedule", "warmup_steps")->loc,
-                "warmup_steps = " + Twine(warmup) + " exceeds steps = " +
-                    Twine(steps))
+    diags
+        .error(spec.get("schedule", "warmup_steps")->loc,
+               "warmup_steps = " + Twine(warmup) +
+                   " exceeds steps = " + Twine(steps))
         .note(spec.locOf("train", "steps"), "both count optimizer steps");
   NamedAttrList dict(sectionAttr("schedule"));
   dict.set("total_steps", builder.getI64IntegerAttr(steps));
@@ -147,13 +146,11 @@ void Importer::addSamplePolicy(NamedAttrList &attrs) {
   bool hasEma = spec.get("train", "ema_decay") != nullptr;
   std::string weights = stringOf("sample", "weights");
   if (weights == "ema" && !hasEma)
-    diags.error(spec.get("sample", "weights")->loc,
-                "weights = \"ema\", but no average is kept")
+    diags
+        .error(spec.get("sample", "weights")->loc,
+               "weights = \"ema\", but no average is kept")
         .note(spec.locOf("train"), "set 'ema_decay' here");
   NamedAttrList dict(sectionAttr("sample"));
-  dict.set("micro_batch", builder.getI64IntegerAttr(sampleBatch));
-  if (weights.empty())
-    dict.set("weights", builder.getStringAttr(hasEma ? "ema" : "model"));
   Program *program = requireProgram("sample", "to sample by");
   if (program && program->ok) {
     dict.set("inputs", sampleInputs(*program));
@@ -175,9 +172,9 @@ DictionaryAttr Importer::sampleInputs(Program &program) {
       std::vector<std::string> names;
       for (const InputDecl &input : program.inputs)
         names.push_back(input.name);
-      auto report = diags.error(entry.keyLoc, "the program '" + program.name +
-                                                  "' has no input '" +
-                                                  entry.key + "'");
+      auto report =
+          diags.error(entry.keyLoc, "the program '" + program.name +
+                                        "' has no input '" + entry.key + "'");
       if (auto near = nearest(entry.key, names))
         report.note("did you mean '" + *near + "'?");
       report.note(program.loc, "it is declared here");
@@ -188,35 +185,37 @@ DictionaryAttr Importer::sampleInputs(Program &program) {
   }
   for (const InputDecl &input : program.inputs)
     if (!inputs->find(input.name))
-      diags.error(spec.locOf("sample", "inputs"),
-                  "nothing supplies the input '" + input.name +
-                      "' of the program '" + program.name + "'")
+      diags
+          .error(spec.locOf("sample", "inputs"),
+                 "nothing supplies the input '" + input.name +
+                     "' of the program '" + program.name + "'")
           .note(input.loc, "it is declared here")
           .note("for example: inputs = { " + input.name +
                 " = { cycle = 10 } }");
   return dict.getDictionary(context);
 }
 
-DictionaryAttr Importer::sampleInput(const InputDecl &input,
-                                     const Entry &entry, Program &program) {
+DictionaryAttr Importer::sampleInput(const InputDecl &input, const Entry &entry,
+                                     Program &program) {
   const Node &table = *entry.value;
   const Node *cycle = table.get("cycle"), *file = table.get("file");
   if (!table.isTable() || (cycle != nullptr) == (file != nullptr)) {
-    diags.error(table.loc, "input '" + input.name +
-                               "' needs either 'cycle' or 'file'");
+    diags.error(table.loc,
+                "input '" + input.name + "' needs either 'cycle' or 'file'");
     return {};
   }
   size_t index = &input - program.inputs.data();
   auto type = cast<RankedTensorType>(program.func.getArgumentTypes()[index]);
   if (cycle) {
     if (type.getRank() != 1 || !type.getElementType().isInteger(64))
-      diags.error(cycle->loc, "'cycle' makes integers for an input [B] i64; '" +
-                                  input.name + "' is " +
-                                  describeTensor(Val::ofTensor(
-                                      program.func.getArgument(index))))
+      diags
+          .error(cycle->loc, "'cycle' makes integers for an input [B] i64; '" +
+                                 input.name + "' is " +
+                                 describeTensor(Val::ofTensor(
+                                     program.func.getArgument(index))))
           .note(input.loc, "it is declared here");
-    return builder.getDictionaryAttr(
-        builder.getNamedAttr("cycle", builder.getI64IntegerAttr(cycle->integer)));
+    return builder.getDictionaryAttr(builder.getNamedAttr(
+        "cycle", builder.getI64IntegerAttr(cycle->integer)));
   }
   std::string path = spec.resolvePath(file->string);
   const Node *tensor = table.get("tensor");
@@ -230,16 +229,18 @@ DictionaryAttr Importer::sampleInput(const InputDecl &input,
     std::vector<std::string> names;
     for (const TensorInfo &other : header.tensors)
       names.push_back(other.name);
-    diags.error(tensor ? tensor->loc : file->loc,
-                "'" + path + "' has no tensor '" + name + "'")
+    diags
+        .error(tensor ? tensor->loc : file->loc,
+               "'" + path + "' has no tensor '" + name + "'")
         .note("its tensors are " + quotedList(names));
   } else if (info->dtype != dtypeName(type.getElementType()) ||
              info->shape.size() != static_cast<size_t>(type.getRank()) ||
              !llvm::equal(llvm::drop_begin(info->shape),
                           type.getShape().drop_front())) {
-    diags.error(file->loc, "tensor '" + name + "' of '" + path +
-                               "' does not have the dtype and dims of the "
-                               "input")
+    diags
+        .error(file->loc, "tensor '" + name + "' of '" + path +
+                              "' does not have the dtype and dims of the "
+                              "input")
         .note(input.loc, "it is declared here");
   }
   return builder.getDictionaryAttr(
@@ -269,9 +270,9 @@ void Importer::checkImage(Program &program) {
                                  "; an image is [B, C, H, W] with C = 1 or 3");
     return;
   }
-  auto report = diags.error(output->loc, "the program '" + program.name +
-                                             "' has no output '" +
-                                             output->string + "'");
+  auto report =
+      diags.error(output->loc, "the program '" + program.name +
+                                   "' has no output '" + output->string + "'");
   if (auto near = nearest(output->string, names))
     report.note("did you mean '" + *near + "'?");
   report.note("its outputs are " + quotedList(names));

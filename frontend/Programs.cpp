@@ -37,8 +37,9 @@ void Importer::parsePrograms() {
         InputDecl input;
         bool parsed = item->isString() && parseInput(*item, diags, input);
         if (parsed && !input.isTensor) {
-          diags.error(input.loc, "input '" + input.name +
-                                     "' of a program needs dims")
+          diags
+              .error(input.loc,
+                     "input '" + input.name + "' of a program needs dims")
               .note("for example: \"" + input.name + ": [B, C, H, W]\"");
           parsed = false;
         }
@@ -54,8 +55,9 @@ void Importer::parsePrograms() {
     program->ok &= parsed;
     if (const Node *bundle = spec.sectionNode("bundle"))
       if (const Entry *component = bundle->find(entry.key)) {
-        diags.error(entry.keyLoc, "'" + entry.key +
-                                      "' names a program and a component")
+        diags
+            .error(entry.keyLoc,
+                   "'" + entry.key + "' names a program and a component")
             .note(component->keyLoc, "the component is declared here");
         program->ok = false;
       }
@@ -64,8 +66,7 @@ void Importer::parsePrograms() {
 }
 
 Importer::Program *Importer::findProgram(StringRef name) {
-  auto it =
-      llvm::find_if(programs, [&](auto &p) { return p->name == name; });
+  auto it = llvm::find_if(programs, [&](auto &p) { return p->name == name; });
   return it == programs.end() ? nullptr : it->get();
 }
 
@@ -75,10 +76,11 @@ Importer::Program *Importer::requireProgram(StringRef section, StringRef why) {
     return nullptr;
   if (Program *program = findProgram(name))
     return program;
+  if (programs.empty()) // the validation asks for the section
+    return nullptr;
   const Node *node = spec.get(section, "program");
   SMLoc loc = spec.isDefault(*node) ? spec.locOf(section) : node->loc;
-  auto report =
-      diags.error(loc, "there is no program '" + name + "' " + why);
+  auto report = diags.error(loc, "there is no program '" + name + "' " + why);
   std::vector<std::string> names;
   for (auto &program : programs)
     names.push_back(program->name);
@@ -116,8 +118,7 @@ Importer::inputType(Program &program, const InputDecl &input, Scope &scope) {
   Type element = dtypeOf(builder, dtype);
   if (!element) {
     StringRef known[] = {"f32", "f64", "i64"};
-    auto report =
-        diags.error(input.dtypeLoc, "unknown dtype '" + dtype + "'");
+    auto report = diags.error(input.dtypeLoc, "unknown dtype '" + dtype + "'");
     if (auto near = nearest(dtype, known))
       report.note("did you mean '" + *near + "'?");
     else
@@ -130,9 +131,10 @@ Importer::inputType(Program &program, const InputDecl &input, Scope &scope) {
   if (isTrain && field != data.fields.end()) {
     const TensorInfo &info = field->second;
     if (info.dtype != dtype) {
-      diags.error(input.loc, "input '" + input.name + "' is " + dtype +
-                                 ", but tensor '" + info.name +
-                                 "' of the data is " + info.dtype)
+      diags
+          .error(input.loc, "input '" + input.name + "' is " + dtype +
+                                ", but tensor '" + info.name +
+                                "' of the data is " + info.dtype)
           .note(dtypeOf(builder, info.dtype)
                     ? "declare it as \"" + input.name + ": [...] " +
                           info.dtype + "\" and convert it with cast(" +
@@ -147,8 +149,8 @@ Importer::inputType(Program &program, const InputDecl &input, Scope &scope) {
     return std::nullopt; // reported with the data
   Evaluator evaluator(diags, nullptr, scope);
   for (const ExprPtr &dim : llvm::drop_begin(input.dims)) {
-    bool unbound = dim->kind == Expr::Kind::Name &&
-                   !scope.variables.count(dim->text);
+    bool unbound =
+        dim->kind == Expr::Kind::Name && !scope.variables.count(dim->text);
     if (unbound) {
       diags.error(dim->loc, "dim '" + dim->text + "' is not known")
           .note("the inputs of the program '" + stringOf("train", "program") +
@@ -231,10 +233,12 @@ void Importer::buildProgram(Program &program) {
   unsigned errors = diags.getNumErrors();
   std::optional<Val> result = evaluator.run(program.body);
   if (!result || result->isNone())
-    diags.error(program.forwardLoc, "the forward of program '" + program.name +
-                                        "' returns nothing")
+    diags
+        .error(program.forwardLoc,
+               "the forward of program '" + program.name + "' returns nothing")
         .note("end it with 'return' and a value");
-  if (diags.getNumErrors() == errors)
+  bool ok = result && !result->isError() && diags.getNumErrors() == errors;
+  if (ok)
     finishProgram(program, *result, evaluator.getReturned());
   elaborator->function = nullptr;
 }
@@ -269,7 +273,8 @@ void Importer::finishProgram(Program &program, const Val &result,
   std::set<std::string> names;
   for (auto &[name, value] : outputs) {
     if (!value.isTensor()) {
-      diags.error(returned->loc, "output '" + name + "' must be a tensor, not " +
+      diags.error(returned->loc, "output '" + name +
+                                     "' must be a tensor, not " +
                                      describeKind(value));
       return;
     }
@@ -282,9 +287,8 @@ void Importer::finishProgram(Program &program, const Val &result,
   }
   elaborator->builder().create<func::ReturnOp>(
       diags.location(context, returned->loc), values);
-  program.func.setFunctionType(
-      FunctionType::get(context, program.func.getArgumentTypes(),
-                        TypeRange(ValueRange(values))));
+  program.func.setFunctionType(FunctionType::get(
+      context, program.func.getArgumentTypes(), TypeRange(ValueRange(values))));
   for (auto [i, output] : llvm::enumerate(outputs))
     program.func.setResultAttr(i, kOutputAttr,
                                builder.getStringAttr(output.first));
@@ -300,15 +304,16 @@ void Importer::checkLoss(Program &program) {
       type.getElementType() == elementType)
     return;
   // The return statement is the place; its location knows it.
-  std::string got = results.size() == 1
-                        ? describeTensor(Val::ofTensor(
-                              program.func.getBody().front().getTerminator()
-                                  ->getOperand(0)))
-                        : std::to_string(results.size()) + " values";
-  diags.error(program.forwardLoc, "the program '" + program.name +
-                                      "' must return one scalar, the loss; it "
-                                      "returns " +
-                                      got)
+  std::string got =
+      results.size() == 1
+          ? describeTensor(Val::ofTensor(
+                program.func.getBody().front().getTerminator()->getOperand(0)))
+          : std::to_string(results.size()) + " values";
+  diags
+      .error(program.forwardLoc, "the program '" + program.name +
+                                     "' must return one scalar, the loss; it "
+                                     "returns " +
+                                     got)
       .note("mean(x) reduces a tensor to a scalar");
   program.ok = false;
 }

@@ -75,9 +75,11 @@ static json::Object schemaOfType(const KeyInfo &key) {
     return pair;
   }
   case KeyType::IntegerOrAuto:
-    return anyOf(json::Array{ofType("integer"), json::Object{{"const", "auto"}}});
+    return anyOf(
+        json::Array{ofType("integer"), json::Object{{"const", "auto"}}});
   case KeyType::Expression:
-    return anyOf(json::Array{ofType("integer"), ofType("boolean"), ofType("string")});
+    return anyOf(
+        json::Array{ofType("integer"), ofType("boolean"), ofType("string")});
   case KeyType::StringTable:
     return tableOf(ofType("string"));
   case KeyType::Config:
@@ -149,13 +151,13 @@ void ff::printSchema(raw_ostream &out) {
     if (section.required)
       required.push_back(name);
   }
-  json::Value schema = json::Object{
-      {"$schema", "https://json-schema.org/draft/2020-12/schema"},
-      {"title", "ff pipeline"},
-      {"type", "object"},
-      {"additionalProperties", false},
-      {"properties", std::move(properties)},
-      {"required", std::move(required)}};
+  json::Value schema =
+      json::Object{{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                   {"title", "ff pipeline"},
+                   {"type", "object"},
+                   {"additionalProperties", false},
+                   {"properties", std::move(properties)},
+                   {"required", std::move(required)}};
   out << llvm::formatv("{0:2}", schema) << "\n";
 }
 
@@ -194,11 +196,11 @@ static void printKeys(StringRef section, raw_ostream &out) {
       for (StringRef name : names)
         type += (type.empty() ? "`\"" : ", `\"") + name.str() + "\"`";
     }
-    std::string fallback = key.isRequired()  ? "required"
+    std::string fallback = key.isRequired()   ? "required"
                            : key.hasDefault() ? "`" + key.fallback.str() + "`"
                                               : "none";
-    out << "| `" << key.name << "` | " << cell(type) << " | "
-        << cell(fallback) << " | " << cell(key.doc);
+    out << "| `" << key.name << "` | " << cell(type) << " | " << cell(fallback)
+        << " | " << cell(key.doc);
     if (!key.example.empty())
       out << "<br>`" << cell(key.example) << "`";
     out << " |\n";
@@ -278,9 +280,8 @@ static void printValue(StringRef key, const Node &node, StringRef origin,
   out << llvm::left_justify(text, 48) << " # " << origin << "\n";
 }
 
-static void printSection(const Spec &spec, const Node *table,
-                         StringRef section, StringRef name, Diagnostics &diags,
-                         raw_ostream &out) {
+static void printSection(const Spec &spec, const Node *table, StringRef section,
+                         StringRef name, raw_ostream &out) {
   out << "[" << name << "]\n";
   for (const KeyInfo &key : getKeys()) {
     if (key.section != section || key.type == KeyType::Section)
@@ -289,9 +290,7 @@ static void printSection(const Spec &spec, const Node *table,
                              : spec.get(section, key.name);
     if (!node)
       continue;
-    bool isDefault = spec.isDefault(*node);
-    printValue(key.name, *node,
-               isDefault ? "default" : diags.describe(node->loc), out);
+    printValue(key.name, *node, spec.originOf(*node), out);
   }
   out << "\n";
 }
@@ -311,13 +310,13 @@ bool ff::printResolved(StringRef path, const ImportOptions &options,
       if (const Node *table = spec.sectionNode(head))
         for (const Entry &entry : table->entries)
           printSection(spec, entry.value.get(), name,
-                       (head + "." + entry.key).str(), diags, out);
+                       (head + "." + entry.key).str(), out);
       continue;
     }
     bool optional = head == "sample" || head == "data";
     if (name.contains('*') || (optional && !spec.has(name)))
       continue;
-    printSection(spec, spec.sectionNode(name), name, name, diags, out);
+    printSection(spec, spec.sectionNode(name), name, name, out);
   }
   return true;
 }

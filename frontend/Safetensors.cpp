@@ -22,8 +22,8 @@ using namespace ff::frontend;
 using llvm::StringRef;
 
 const TensorInfo *SafetensorsHeader::find(StringRef name) const {
-  auto it =
-      llvm::find_if(tensors, [&](const TensorInfo &t) { return t.name == name; });
+  auto it = llvm::find_if(tensors,
+                          [&](const TensorInfo &t) { return t.name == name; });
   return it == tensors.end() ? nullptr : &*it;
 }
 
@@ -54,9 +54,8 @@ static std::string findDuplicateKey(StringRef json) {
     while (i < json.size() && json[i] != '"')
       i += json[i] == '\\' ? 2 : 1;
     StringRef text = json.slice(begin, i);
-    bool isKey = json.drop_front(std::min(i + 1, json.size()))
-                     .ltrim()
-                     .starts_with(":");
+    bool isKey =
+        json.drop_front(std::min(i + 1, json.size())).ltrim().starts_with(":");
     if (depth == 1 && isKey && !seen.insert(text).second)
       return text.str();
   }

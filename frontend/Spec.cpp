@@ -49,8 +49,8 @@ bool Spec::load(StringRef path, const ImportOptions &options) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/true);
   if (!buffer) {
-    diags.error(SMLoc(), "cannot read '" + path +
-                             "': " + buffer.getError().message());
+    diags.error(SMLoc(),
+                "cannot read '" + path + "': " + buffer.getError().message());
     return false;
   }
   files.reserve(64);
@@ -72,6 +72,7 @@ bool Spec::load(StringRef path, const ImportOptions &options) {
       applyOverride(key, value);
   }
   validateFile(files.front(), /*isSpec=*/true);
+  deriveDefaults();
   collectModules(files.front());
   if (const Node *imports = get("pipeline", "imports"))
     for (const auto &import : imports->items)
@@ -164,7 +165,7 @@ void Spec::validateFile(const File &file, bool isSpec) {
 }
 
 void Spec::applyOverride(StringRef key, StringRef value) {
-  std::unique_ptr<Node> node = parseTomlValue(value, diags);
+  std::unique_ptr<Node> node = parseAssignment(key, value, diags);
   if (!node)
     return;
   Node *table = files.front().root.get();
@@ -186,7 +187,7 @@ void Spec::applyOverride(StringRef key, StringRef value) {
     }
     table = entry->value.get();
   }
-  SMLoc loc = node->loc;
+  SMLoc loc = diags.startOfFile(node->loc);
   if (Entry *entry = table->find(parts.back())) {
     entry->value = std::move(node);
     entry->keyLoc = loc;
@@ -224,7 +225,52 @@ void Spec::loadDefaults() {
       diags.addFile(llvm::MemoryBuffer::getMemBufferCopy(text, "<default>"));
   defaults = parseToml(buffer, diags);
   for (const Entry &entry : defaults->entries)
-    defaultNodes.insert(entry.value.get());
+    origins[entry.value.get()] = "default";
+}
+
+void Spec::derive(StringRef section, StringRef key, const Node *from,
+                  StringRef origin) {
+  std::string name = (section + "." + key).str();
+  if (!from)
+    return;
+  auto copy = std::make_unique<Node>();
+  copy->kind = from->kind;
+  copy->loc = from->loc;
+  copy->string = from->string;
+  copy->integer = from->integer;
+  copy->number = from->number;
+  origins[copy.get()] = ("default: " + origin).str();
+  if (Entry *entry = defaults->find(name)) {
+    origins.erase(entry->value.get());
+    entry->value = std::move(copy);
+  } else {
+    defaults->entries.push_back({name, copy->loc, std::move(copy)});
+  }
+}
+
+void Spec::deriveDefaults() {
+  for (StringRef key : {"trainable_parameters_dtype", "frozen_parameters_dtype",
+                        "reduce_dtype"})
+    derive("precision", key, get("precision", "compute_dtype"),
+           "compute_dtype");
+  derive("train", "micro_batch", get("train", "global_batch"), "global_batch");
+  derive("sample", "micro_batch", get("train", "micro_batch"),
+         "micro_batch of [train]");
+  Node weights;
+  weights.kind = Node::Kind::String;
+  weights.loc = root().loc;
+  weights.string = get("train", "ema_decay") ? "ema" : "model";
+  derive("sample", "weights", &weights, "ema_decay of [train]");
+  const Node *betas = get("optimizer", "betas");
+  if (!betas || betas->items.size() != 2)
+    return;
+  derive("optimizer", "beta1", betas->items[0].get(), "betas");
+  derive("optimizer", "beta2", betas->items[1].get(), "betas");
+}
+
+std::string Spec::originOf(const Node &node) const {
+  auto it = origins.find(&node);
+  return it == origins.end() ? diags.describe(node.loc) : it->second;
 }
 
 const Node *Spec::sectionNode(StringRef section) const {

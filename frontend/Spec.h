@@ -41,7 +41,9 @@ public:
   const Node *get(StringRef section, StringRef key) const;
   /// The same for one table of a section such as "bundle.*".
   const Node *get(const Node &table, StringRef section, StringRef key) const;
-  bool isDefault(const Node &node) const { return defaultNodes.count(&node); }
+  bool isDefault(const Node &node) const { return origins.count(&node); }
+  /// Where a value comes from, for print-resolved.
+  std::string originOf(const Node &node) const;
 
   /// Where to report about a key: the key, else its section, else the file.
   SMLoc locOf(StringRef section, StringRef key = "") const;
@@ -65,6 +67,10 @@ private:
   bool loadImport(const Node &import, StringRef importer);
   void applyOverride(StringRef key, StringRef value);
   void loadDefaults();
+  /// Adds the defaults that follow other keys.
+  void deriveDefaults();
+  void derive(StringRef section, StringRef key, const Node *from,
+              StringRef origin);
   void collectModules(const File &file);
   void validateFile(const File &file, bool isSpec);
 
@@ -76,8 +82,9 @@ private:
   std::vector<std::string> loaded;
   std::vector<ModuleSource> modules;
   llvm::StringMap<size_t> moduleIndex;
-  std::unique_ptr<Node> defaults;
-  std::set<const Node *> defaultNodes;
+  std::unique_ptr<Node> defaults; ///< keys are "section.key"
+  /// What each default is: "default", or the key that it follows.
+  llvm::DenseMap<const Node *, std::string> origins;
 };
 
 /// Reports each unknown, misplaced, renamed or mistyped key of `table`, which

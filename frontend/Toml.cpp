@@ -42,7 +42,8 @@ StringRef Node::kindName() const {
 }
 
 const Entry *Node::find(StringRef key) const {
-  auto it = llvm::find_if(entries, [&](const Entry &e) { return e.key == key; });
+  auto it =
+      llvm::find_if(entries, [&](const Entry &e) { return e.key == key; });
   return it == entries.end() ? nullptr : &*it;
 }
 
@@ -94,8 +95,8 @@ private:
   void importTable(const toml::table &table, Node &result) const {
     result.kind = Node::Kind::Table;
     for (auto &&[key, value] : table)
-      result.entries.push_back({std::string(key.str()),
-                                place(key.source().begin), import(value)});
+      result.entries.push_back(
+          {std::string(key.str()), place(key.source().begin), import(value)});
     llvm::sort(result.entries, [](const Entry &a, const Entry &b) {
       return a.keyLoc.getPointer() < b.keyLoc.getPointer();
     });
@@ -138,32 +139,56 @@ std::unique_ptr<Node> ff::frontend::parseToml(StringRef text,
     // toml++ says "Error while parsing ...: what"; the place is ours to say.
     StringRef what(result.error().description().data(),
                    result.error().description().size());
-    diags.error(importer.place(result.error().source().begin), what);
+    auto [context, detail] = what.split(": ");
+    if (context.starts_with("Error while parsing") && !detail.empty())
+      what = detail;
+    // "cannot redefine existing string 'name'"
+    bool twice = what.starts_with("cannot redefine existing");
+    std::string message =
+        twice ? ("duplicate key " + what.substr(what.find('\''))).str()
+              : what.str();
+    diags.error(importer.place(result.error().source().begin), message);
     return nullptr;
   }
   return importer.import(result.table());
 }
 
-std::unique_ptr<Node> ff::frontend::parseTomlValue(StringRef text,
-                                                   Diagnostics &diags) {
-  std::string line = ("value = " + text + "\n").str();
-  toml::parse_result result = toml::parse(line, std::string());
-  // `lr=1e-3` needs no quotes and neither does `name=digits`.
-  bool bare = !result || result.table().size() != 1;
-  if (bare) {
-    std::string quoted;
-    llvm::raw_string_ostream os(quoted);
-    os << "value = \"";
-    llvm::printEscapedString(text, os);
-    os << "\"\n";
-    line = quoted;
+static void printString(StringRef text, raw_ostream &os) {
+  os << '"';
+  for (char c : text) {
+    if (c == '"' || c == '\\')
+      os << '\\' << c;
+    else if (c == '\n')
+      os << "\\n";
+    else
+      os << c;
   }
+  os << '"';
+}
+
+std::unique_ptr<Node> ff::frontend::parseAssignment(StringRef key,
+                                                    StringRef text,
+                                                    Diagnostics &diags) {
+  std::string value = ("value = " + text + "\n").str();
+  toml::parse_result result = toml::parse(value, std::string());
+  std::string line = (key + " = ").str();
+  llvm::raw_string_ostream os(line);
+  // `lr=1e-3` needs no quotes and neither does `name=digits`.
+  if (result && result.table().size() == 1)
+    os << text;
+  else
+    printString(text, os);
+  os << "\n";
   StringRef buffer = diags.addFile(
       llvm::MemoryBuffer::getMemBufferCopy(line, "<command line>"));
-  std::unique_ptr<Node> table = parseToml(buffer, diags);
-  if (!table)
-    return nullptr;
-  return std::move(table->entries.front().value);
+  std::unique_ptr<Node> node = parseToml(buffer, diags);
+  // `a.b.c = 1` is a table in a table.
+  for (size_t i = 0; node && i <= key.count('.'); ++i) {
+    if (!node->isTable() || node->entries.empty())
+      return nullptr;
+    node = std::move(node->entries.front().value);
+  }
+  return node;
 }
 
 /// The number of bytes of the escape sequence at `text` (from its backslash),
@@ -211,19 +236,6 @@ std::vector<SMLoc> ff::frontend::charactersOf(const Node &string) {
   }
   places.resize(string.string.size() + 1, SMLoc::getFromPointer(at));
   return places;
-}
-
-static void printString(StringRef text, raw_ostream &os) {
-  os << '"';
-  for (char c : text) {
-    if (c == '"' || c == '\\')
-      os << '\\' << c;
-    else if (c == '\n')
-      os << "\\n";
-    else
-      os << c;
-  }
-  os << '"';
 }
 
 void ff::frontend::printToml(const Node &node, raw_ostream &os) {

@@ -58,8 +58,10 @@ struct Node {
 /// Parses `text`, which must belong to `diags`. Null after an error.
 std::unique_ptr<Node> parseToml(StringRef text, Diagnostics &diags);
 
-/// Parses one value, such as the text of an override.
-std::unique_ptr<Node> parseTomlValue(StringRef text, Diagnostics &diags);
+/// Parses `key = text`, where `text` may be a string without quotes. Null after
+/// an error.
+std::unique_ptr<Node> parseAssignment(StringRef key, StringRef text,
+                                      Diagnostics &diags);
 
 /// Where each character of a string stands in the source; one entry more than
 /// it has characters, for its end. Understands all four quotes of TOML.

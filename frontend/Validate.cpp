@@ -1,4 +1,5 @@
-//===- Validate.cpp - Keys that are unknown, misplaced or mistyped -*- C++ -*-===//
+//===- Validate.cpp - Keys that are unknown, misplaced or mistyped -*- C++
+//-*-===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.
@@ -62,9 +63,9 @@ static std::vector<std::string> sectionsWith(StringRef key) {
 static void reportUnknown(const Entry &entry, StringRef section, StringRef name,
                           Diagnostics &diags) {
   StringRef key = entry.key;
-  std::string where = section.empty() ? "at the top level" : ("in [" + name + "]").str();
-  auto report =
-      diags.error(entry.keyLoc, "unknown key '" + key + "' " + where);
+  std::string where =
+      section.empty() ? "at the top level" : ("in [" + name + "]").str();
+  auto report = diags.error(entry.keyLoc, "unknown key '" + key + "' " + where);
   for (const RenamedKey &other : getRenamedKeys()) {
     if (other.name != key)
       continue;
@@ -182,8 +183,8 @@ static void checkRange(const Node &node, const KeyInfo &key, StringRef name,
   printToml(node, os);
   StringRef wanted = outOfRange(node.number, key.range);
   if (!wanted.empty())
-    diags.error(node.loc, "'" + key.name + "' must be " + wanted + ", not " +
-                              value);
+    diags.error(node.loc,
+                "'" + key.name + "' must be " + wanted + ", not " + value);
 }
 
 static void checkChoice(const Node &node, const KeyInfo &key,
@@ -250,10 +251,9 @@ static void validateValue(const Entry &entry, const KeyInfo &key,
                           StringRef name, Diagnostics &diags) {
   const Node &value = *entry.value;
   if (!hasType(value, key.type)) {
-    auto report =
-        diags.error(value.loc, "'" + key.name + "' must be " +
-                                   describeType(key.type) + ", not " +
-                                   value.kindName());
+    auto report = diags.error(value.loc, "'" + key.name + "' must be " +
+                                             describeType(key.type) + ", not " +
+                                             value.kindName());
     if (!key.example.empty())
       report.note("for example: " + key.example);
     return;
@@ -330,8 +330,8 @@ void ff::frontend::validateRoot(const Node &root, bool isSpec,
         reportUnknown(entry, "", "", diags);
         continue;
       }
-      auto report = diags.error(entry.keyLoc,
-                                "unknown section [" + entry.key + "]");
+      auto report =
+          diags.error(entry.keyLoc, "unknown section [" + entry.key + "]");
       if (auto near = nearest(entry.key, known))
         report.note("did you mean [" + *near + "]?");
       else
@@ -339,8 +339,9 @@ void ff::frontend::validateRoot(const Node &root, bool isSpec,
       continue;
     }
     if (!isSpec && entry.key != "module" && entry.key != "pipeline") {
-      diags.error(entry.keyLoc, "an imported file cannot hold [" + entry.key +
-                                    "]")
+      diags
+          .error(entry.keyLoc,
+                 "an imported file cannot hold [" + entry.key + "]")
           .note("it holds modules, and 'imports' in [pipeline]");
       continue;
     }
@@ -351,8 +352,9 @@ void ff::frontend::validateRoot(const Node &root, bool isSpec,
   for (const SectionInfo &section : getSections()) {
     StringRef name = section.name.split('.').first;
     const Node *table = root.get(name);
-    if (!section.required || (table && (!StringRef(section.name).contains('.') ||
-                                        !table->entries.empty())))
+    if (!section.required ||
+        (table &&
+         (!StringRef(section.name).contains('.') || !table->entries.empty())))
       continue;
     diags.error(root.loc, "missing section " + readable(section.name))
         .note(section.doc);

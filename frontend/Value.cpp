@@ -1,4 +1,5 @@
-//===- Value.cpp - What an expression of the forward language is -*- C++ -*-===//
+//===- Value.cpp - What an expression of the forward language is -*- C++
+//-*-===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.
@@ -8,6 +9,7 @@
 
 #include "frontend/Value.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/raw_ostream.h"
@@ -49,8 +51,13 @@ StringRef ff::frontend::describeKind(const Val &value) {
 std::string ff::frontend::describeDim(StringRef name, int64_t size) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  if (!name.empty() && !llvm::isDigit(name.front()))
-    os << name << "=";
+  // Not for a name that is a number, which says the same.
+  if (llvm::any_of(name, llvm::isAlpha)) {
+    for (char c : name)
+      if (c != ' ')
+        os << c;
+    os << "=";
+  }
   os << size;
   return text;
 }

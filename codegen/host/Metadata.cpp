@@ -200,6 +200,9 @@ json::Value ff::buildMetadata(ModuleOp module) {
       if (entry.getName() != "sharding" && entry.getName() != "precision")
         root[entry.getName().getValue()] = toJson(entry.getValue());
   root["version"] = 1;
+  // Compiled into the shapes of the program.
+  if (json::Object *sample = root.getObject("sample"))
+    sample->erase("micro_batch");
 
   json::Array components, groups, units, programs;
   llvm::DenseMap<Attribute, int64_t> componentNumbers, unitNumbers;
