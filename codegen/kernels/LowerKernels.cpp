@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/Passes.h"
+#include "codegen/kernels/Attention.h"
 #include "codegen/kernels/FormKernels.h"
 #include "codegen/kernels/FusedKernel.h"
 #include "dialect/View.h"
@@ -18,6 +19,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace ff {
 #define GEN_PASS_DEF_LOWERKERNELSPASS
@@ -40,6 +42,8 @@ private:
   void launch(Operation *op, FlatSymbolRefAttr kernel, ValueRange inputs,
               LaunchShape shape);
   void lower(FusedOp op);
+  void lower(AttentionOp op);
+  void lower(AttentionBackwardOp op);
 
   llvm::StringMap<FlatSymbolRefAttr> kernels;
 };
@@ -82,6 +86,25 @@ void LowerKernels::lower(FusedOp op) {
   launch(op, kernel, fused.roots(), fused.launchShape());
 }
 
+void LowerKernels::lower(AttentionOp op) {
+  AttentionShape shape(op, op.getScale().convertToDouble(), op.getCausal(),
+                       vectorBytes);
+  FlatSymbolRefAttr kernel =
+      kernelFor(op.getLoc(), shape.key(),
+                [&](KernelBuilder &builder) { emitAttention(builder, shape); });
+  launch(op, kernel, shape.roots(), shape.forwardLaunch());
+}
+
+void LowerKernels::lower(AttentionBackwardOp op) {
+  AttentionShape shape(op, op.getScale().convertToDouble(), op.getCausal(),
+                       vectorBytes);
+  FlatSymbolRefAttr kernel =
+      kernelFor(op.getLoc(), shape.key(), [&](KernelBuilder &builder) {
+        emitAttentionBackward(builder, shape);
+      });
+  launch(op, kernel, shape.roots(), shape.backwardLaunch());
+}
+
 void LowerKernels::runOnOperation() {
   kernels.clear();
   SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
@@ -89,8 +112,10 @@ void LowerKernels::runOnOperation() {
     if (function.isExternal())
       continue;
     Block &block = function.front();
-    for (FusedOp op : llvm::make_early_inc_range(block.getOps<FusedOp>()))
-      lower(op);
+    for (Operation &op : llvm::make_early_inc_range(block))
+      llvm::TypeSwitch<Operation *>(&op)
+          .Case<FusedOp, AttentionOp, AttentionBackwardOp>(
+              [&](auto kernel) { lower(kernel); });
     // Views are in the kernels now.
     eraseUnused(block);
   }

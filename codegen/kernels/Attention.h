@@ -1,0 +1,126 @@
+//===- Attention.h - Attention kernels --------------------------*- C++ -*-===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The lanes of a vector are queries. The queries of a tile (one vector of them)
+// are transposed once; then each key and value is read as scalars that multiply
+// vectors of queries, and maxima, exponentials and sums are taken lane by lane:
+// nothing is reduced across lanes and keys are never transposed. A few keys at
+// a time share the loads of the query tile and hide the latency of the sums.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FF_CODEGEN_KERNELS_ATTENTION_H
+#define FF_CODEGEN_KERNELS_ATTENTION_H
+
+#include "codegen/kernels/FusedKernel.h"
+#include "codegen/kernels/KernelBuilder.h"
+#include "dialect/View.h"
+
+namespace ff {
+
+/// The vectors of one batch and head: row s lies at pointer + s · row.
+struct Rows {
+  mlir::Value pointer;
+  int64_t row = 0;
+};
+
+/// Sizes of an attention and how its operands are reached.
+class AttentionShape {
+public:
+  AttentionShape(mlir::Operation *op, double scale, bool causal,
+                 int64_t vectorBytes);
+
+  std::string key() const;
+  llvm::SmallVector<mlir::Value> roots() const;
+  LaunchShape forwardLaunch() const;
+  LaunchShape backwardLaunch() const;
+  int64_t tiles() const;
+
+  int64_t batch, queries, keys, heads, dim;
+  double scale;
+  bool causal;
+  mlir::Type element;
+  int64_t lanes;
+  llvm::SmallVector<StridedView> views; ///< of the operands
+  mlir::Operation *op;
+};
+
+/// Emits the steps of attention for the tile that begins at query `first`.
+class AttentionTile {
+public:
+  AttentionTile(KernelBuilder &k, const AttentionShape &shape)
+      : k(k), s(shape) {}
+
+  /// Keys that are worked on at a time.
+  static constexpr int64_t kKeys = 8;
+
+  /// The rows of operand or result `buffer` at a batch and head.
+  Rows rows(int64_t buffer, llvm::ArrayRef<int64_t> strides, int64_t offset,
+            mlir::Value batch, mlir::Value head);
+  Rows operandRows(int64_t operand, mlir::Value batch, mlir::Value head);
+  Rows resultRows(int64_t result, mlir::Value batch, mlir::Value head);
+  /// A [B, H, Sq] tensor at a batch and head.
+  mlir::Value statistics(int64_t buffer, const StridedView *view,
+                         mlir::Value batch, mlir::Value head);
+
+  /// Scratch memory for a transposed tile [D][lanes].
+  mlir::Value tileScratch();
+  void clear(mlir::Value tile);
+  /// tile[d][lane] = factor · rows[first + lane][d]; queries behind the last
+  /// repeat it.
+  void transposeIn(Rows from, mlir::Value tile, double factor);
+  /// rows[first + lane][d] = factor[lane] · tile[d][lane]
+  void transposeOut(mlir::Value tile, mlir::Value factor, Rows to);
+
+  /// Σ_d tile[d] · rows[key + j][d] for `count` keys j.
+  llvm::SmallVector<mlir::Value> products(mlir::Value tile, Rows rows,
+                                          mlir::Value key, int64_t count);
+  /// tile[d] = decay · tile[d] + Σ_j weights[j] · rows[key + j][d]; no decay
+  /// where it is null.
+  void accumulate(mlir::Value tile, mlir::Value decay,
+                  llvm::ArrayRef<mlir::Value> weights, Rows rows,
+                  mlir::Value key);
+  /// to[key + j][d] += Σ_lane weights[j][lane] · from[first + lane][d], the
+  /// weights in memory.
+  void accumulateRows(Rows to, mlir::Value key, int64_t count,
+                      mlir::Value weights, Rows from);
+
+  /// Calls `body` for blocks of keys, with how many they are and what is
+  /// carried from one to the next.
+  llvm::SmallVector<mlir::Value> forEachKeyBlock(
+      mlir::ValueRange carried,
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, int64_t,
+                                                        mlir::ValueRange)>
+          body);
+
+  /// Lanes whose query may see key `key` + `j`; null for all.
+  mlir::Value visible(mlir::Value key, int64_t j);
+  /// Lanes that are queries; null for all.
+  mlir::Value valid();
+
+  mlir::Type vectorType() const { return vectorOf(s.element, s.lanes); }
+
+  mlir::Value first; ///< the first query of the tile
+
+private:
+  llvm::SmallVector<mlir::Value> transpose(llvm::SmallVector<mlir::Value> rows);
+  mlir::Value at(Rows rows, mlir::Value row, mlir::Value column);
+  mlir::Value queryRow(int64_t lane);
+  mlir::Value columnMask(mlir::Value column);
+  void forEachColumnBlock(llvm::function_ref<void(mlir::Value)> body);
+
+  KernelBuilder &k;
+  const AttentionShape &s;
+};
+
+void emitAttention(KernelBuilder &k, const AttentionShape &shape);
+void emitAttentionBackward(KernelBuilder &k, const AttentionShape &shape);
+
+} // namespace ff
+
+#endif // FF_CODEGEN_KERNELS_ATTENTION_H
