@@ -37,6 +37,7 @@ private:
     std::vector<Stmt> body;
     unsigned number = 0;
     mlir::func::FuncOp func;
+    SMLoc returnLoc;
     bool ok = false;
   };
 

@@ -184,9 +184,10 @@ bool Importer::bindProgramInputs(Program &program, Scope &scope) {
   for (auto [i, input] : llvm::enumerate(program.inputs)) {
     program.func.setArgAttr(i, kInputAttr, builder.getStringAttr(input.name));
     Val value = Val::ofTensor(body->getArgument(i));
-    for (const ExprPtr &dim : input.dims)
-      value.dims.push_back(dim->kind == Expr::Kind::Name ? StringRef(dim->text)
-                                                         : StringRef());
+    if (static_cast<size_t>(value.rank()) == input.dims.size())
+      for (const ExprPtr &dim : input.dims)
+        value.dims.push_back(
+            dim->kind == Expr::Kind::Name ? StringRef(dim->text) : StringRef());
     ok &= elaborator->bindTensor(input, value, input.loc, scope,
                                  "input '" + input.name + "'");
     if (scope.variables.count(input.name)) {
@@ -253,6 +254,7 @@ static std::string outputName(const Expr *expr, StringRef fallback) {
 void Importer::finishProgram(Program &program, const Val &result,
                              const Expr *returned) {
   bool isTrain = program.name == stringOf("train", "program");
+  program.returnLoc = returned->loc;
   std::vector<std::pair<std::string, Val>> outputs;
   if (result.kind == Val::Kind::Record) {
     for (const Val &item : result.items)
@@ -292,6 +294,11 @@ void Importer::finishProgram(Program &program, const Val &result,
   for (auto [i, output] : llvm::enumerate(outputs))
     program.func.setResultAttr(i, kOutputAttr,
                                builder.getStringAttr(output.first));
+  for (auto [input, argument] :
+       llvm::zip_equal(program.inputs, program.func.getArguments()))
+    if (argument.use_empty())
+      diags.warning(input.loc, "input '" + input.name + "' of the program '" +
+                                   program.name + "' is not used");
   program.ok = true;
 }
 
@@ -303,17 +310,16 @@ void Importer::checkLoss(Program &program) {
   if (results.size() == 1 && type.getRank() == 0 &&
       type.getElementType() == elementType)
     return;
-  // The return statement is the place; its location knows it.
   std::string got =
       results.size() == 1
           ? describeTensor(Val::ofTensor(
                 program.func.getBody().front().getTerminator()->getOperand(0)))
           : std::to_string(results.size()) + " values";
   diags
-      .error(program.forwardLoc, "the program '" + program.name +
-                                     "' must return one scalar, the loss; it "
-                                     "returns " +
-                                     got)
+      .error(program.returnLoc, "the program '" + program.name +
+                                    "' must return one scalar, the loss; it "
+                                    "returns " +
+                                    got)
       .note("mean(x) reduces a tensor to a scalar");
   program.ok = false;
 }

@@ -119,6 +119,8 @@ private:
   Value ctx, frame, buffers;
   SmallVector<Value> resultPointers;
   llvm::DenseMap<Value, Value> pointers;
+  /// The buffer of a group, by the gather or reduction and the group's number.
+  llvm::DenseMap<std::pair<Operation *, int32_t>, Value> groupBases;
 };
 
 } // namespace
@@ -136,6 +138,9 @@ void FunctionLowering::createFunction() {
       LLVM::LLVMFunctionType::get(host.voidType, args));
   if (!program)
     lowered.setLinkage(LLVM::Linkage::Internal);
+  // A program is one long straight line of calls, in which there is nothing to
+  // optimise; trying takes time that grows faster than the line.
+  lowered.setPassthroughAttr(b.getStrArrayAttr({"noinline", "optnone"}));
   Block *entry = lowered.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
   ctx = entry->getArgument(0);
@@ -175,9 +180,11 @@ Value FunctionLowering::rootPointer(Value root) {
     auto [reduce, index] = it->second;
     HostModule::GroupPlace place = host.lookup(
         reduce.getUnitAttr(), cast<StringAttr>(reduce.getParams()[index]));
-    Value base = call("ff_rt_group_grad", host.ptr,
-                      {ctx, constant(host.i32, place.group),
-                       constant(host.i32, *reduce.getSlot())});
+    Value &base = groupBases[{reduce.getOperation(), place.group}];
+    if (!base)
+      base = call("ff_rt_group_grad", host.ptr,
+                  {ctx, constant(host.i32, place.group),
+                   constant(host.i32, *reduce.getSlot())});
     return pointer = advance64(base, place.byteOffset);
   }
   Operation *def = root.getDefiningOp();
@@ -186,8 +193,10 @@ Value FunctionLowering::rootPointer(Value root) {
   if (auto view = dyn_cast<ViewOp>(def)) {
     HostModule::GroupPlace place =
         host.lookup(view.getUnitSymbol(), view.getParamAttr());
-    Value base = call("ff_rt_group_data", host.ptr,
-                      {ctx, constant(host.i32, place.group)});
+    Value &base = groupBases[{view.getUnit().getDefiningOp(), place.group}];
+    if (!base)
+      base = call("ff_rt_group_data", host.ptr,
+                  {ctx, constant(host.i32, place.group)});
     return pointer = advance64(base, place.byteOffset);
   }
   auto offsets = def->getAttrOfType<DenseI64ArrayAttr>(kOffsetsAttr);

@@ -25,15 +25,15 @@
 using namespace mlir;
 
 void ff::buildKernelToLLVMPipeline(OpPassManager &pm) {
-  pm.addPass(createConvertSCFToCFPass());
-  pm.addPass(createConvertVectorToLLVMPass());
-  pm.addNestedPass<func::FuncOp>(createArithToLLVMConversionPass());
+  // Kernels are the only func.func left: nested passes do not walk programs,
+  // which are long.
+  pm.addNestedPass<func::FuncOp>(createConvertSCFToCFPass());
   pm.addNestedPass<func::FuncOp>(createConvertMathToLLVMPass());
-  // What LLVM has no intrinsic for: functions of f64.
+  // What LLVM has no intrinsic for: functions of f64. Takes vectors apart.
   pm.addPass(createConvertMathToLibmPass());
+  pm.addNestedPass<func::FuncOp>(createConvertVectorToLLVMPass());
+  pm.addNestedPass<func::FuncOp>(createArithToLLVMConversionPass());
   pm.addPass(createConvertControlFlowToLLVMPass());
   pm.addPass(createConvertFuncToLLVMPass());
-  // math-to-libm takes vectors apart.
-  pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
 }
