@@ -1,0 +1,92 @@
+// RUN: ff-opt %s --ff-form-kernels --ff-verify-kernels | FileCheck %s
+
+// A norm with what stands around it is one kernel.
+// CHECK-LABEL: @norm_and_modulation
+func.func @norm_and_modulation(%x: tensor<8x16x128xf32>, %s: tensor<8x128xf32>) -> tensor<8x16x128xf32> {
+  // CHECK: ff.fused{{.*}} domain [8, 16, 128] reduced 1
+  // CHECK-NOT: ff.fused
+  // CHECK: return
+  %one = arith.constant dense<1.0> : tensor<8x128xf32>
+  %s1 = arith.addf %s, %one : tensor<8x128xf32>
+  %sb = ff.broadcast %s1 dims [0, 2] : tensor<8x128xf32> to tensor<8x16x128xf32>
+  %q = arith.mulf %x, %x : tensor<8x16x128xf32>
+  %r = ff.reduce <sum> %q dims [2] : tensor<8x16x128xf32> to tensor<8x16xf32>
+  %i = math.rsqrt %r : tensor<8x16xf32>
+  %b = ff.broadcast %i dims [0, 1] : tensor<8x16xf32> to tensor<8x16x128xf32>
+  %n = arith.mulf %x, %b : tensor<8x16x128xf32>
+  %y = arith.mulf %n, %sb : tensor<8x16x128xf32>
+  return %y : tensor<8x16x128xf32>
+}
+
+// CHECK-LABEL: @columns_take_their_producer
+func.func @columns_take_their_producer(%x: tensor<8x16x128xf32>, %y: tensor<8x16x128xf32>) -> tensor<8x128xf32> {
+  // CHECK: ff.fused{{.*}} domain [8, 16, 128] reduced 0 columns [1]
+  // CHECK: arith.mulf
+  // CHECK: ff.reduce <sum>
+  // CHECK-NOT: ff.fused
+  %m = arith.mulf %x, %y : tensor<8x16x128xf32>
+  %r = ff.reduce <sum> %m dims [1] : tensor<8x16x128xf32> to tensor<8x128xf32>
+  return %r : tensor<8x128xf32>
+}
+
+// Few columns: partial sums, whose number is fixed here.
+// CHECK-LABEL: @partial_sums
+func.func @partial_sums(%x: tensor<128x16x128xf32>) -> tensor<128xf32> {
+  // CHECK: ff.fused{{.*}} domain [16, 8, 16, 128] reduced 0 columns [1, 2]
+  // CHECK: ff.fused{{.*}} domain [16, 128] reduced 0 columns [0]
+  %r = ff.reduce <sum> %x dims [0, 1] : tensor<128x16x128xf32> to tensor<128xf32>
+  return %r : tensor<128xf32>
+}
+
+// CHECK-LABEL: @sum_of_padded_is_concat
+func.func @sum_of_padded_is_concat(%a: tensor<4x3xf32>, %b: tensor<4x4xf32>) -> tensor<4x7xf32> {
+  // CHECK-NOT: arith.addf
+  // CHECK: ff.concat %{{.*}}, %{{.*}} dim 1
+  %za = arith.constant dense<0.0> : tensor<4x4xf32>
+  %zb = arith.constant dense<0.0> : tensor<4x3xf32>
+  %0 = ff.concat %a, %za dim 1 : tensor<4x3xf32>, tensor<4x4xf32> to tensor<4x7xf32>
+  %1 = ff.concat %zb, %b dim 1 : tensor<4x3xf32>, tensor<4x4xf32> to tensor<4x7xf32>
+  %2 = arith.addf %0, %1 : tensor<4x7xf32>
+  return %2 : tensor<4x7xf32>
+}
+
+// What depends on a kernel by way of a transpose cannot be in it.
+// CHECK-LABEL: @no_cycle
+func.func @no_cycle(%x: tensor<12x12xf32>) -> tensor<12x12xf32> {
+  // CHECK: %[[A:.*]] = ff.fused
+  // CHECK: %[[T:.*]] = ff.transpose %[[A]]
+  // CHECK: ff.fused(%[[T]]
+  %a = math.exp %x : tensor<12x12xf32>
+  %t = ff.transpose %a [1, 0] : tensor<12x12xf32> to tensor<12x12xf32>
+  %s = ff.reduce <sum> %t dims [1] : tensor<12x12xf32> to tensor<12xf32>
+  %b = ff.broadcast %s dims [0] : tensor<12xf32> to tensor<12x12xf32>
+  %y = arith.divf %a, %b : tensor<12x12xf32>
+  return %y : tensor<12x12xf32>
+}
+
+// CHECK-LABEL: @reshape_without_strides_copies
+func.func @reshape_without_strides_copies(%x: tensor<4x6xf32>, %w: tensor<24x2xf32>) -> tensor<1x2xf32> {
+  // CHECK: %[[C:.*]] = ff.fused
+  // CHECK: %[[R:.*]] = ff.reshape %[[C]]
+  // CHECK: ff.matmul %[[R]]
+  %0 = ff.transpose %x [1, 0] : tensor<4x6xf32> to tensor<6x4xf32>
+  %1 = ff.reshape %0 : tensor<6x4xf32> to tensor<1x24xf32>
+  %2 = ff.matmul %1, %w : tensor<1x24xf32>, tensor<24x2xf32> to tensor<1x2xf32>
+  return %2 : tensor<1x2xf32>
+}
+
+// CHECK-LABEL: @argument_is_copied_to_return
+func.func @argument_is_copied_to_return(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: %[[C:.*]] = ff.fused(%arg0)
+  // CHECK: return %[[C]]
+  return %x : tensor<4xf32>
+}
+
+// CHECK-LABEL: @unused_is_gone
+func.func @unused_is_gone(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK-NOT: math.exp
+  // CHECK: return
+  %0 = math.exp %x : tensor<4xf32>
+  %1 = arith.addf %x, %y : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
