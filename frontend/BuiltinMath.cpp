@@ -111,14 +111,13 @@ Val ff::frontend::emitPow(Call &call) {
 Val ff::frontend::emitCast(Call &call) {
   if (!call.isTensor(0))
     return Val::error();
-  if (!call[1].isString())
+  if (call.has(1) && !call[1].isString())
     return call.failAt(1, "the dtype is a string, such as \"f32\"");
   Elaborator &e = call.e;
-  std::string wanted = call[1].text,
-              have = dtypeName(call[0].type().getElementType());
+  std::string have = dtypeName(call[0].type().getElementType());
+  std::string wanted = call.has(1) ? call[1].text : dtypeName(e.elementType);
   if (wanted == have)
     return call[0];
-  std::string ours = dtypeName(e.elementType);
   Type element = wanted == "f32"   ? Type(e.builder().getF32Type())
                  : wanted == "f64" ? Type(e.builder().getF64Type())
                                    : Type();

@@ -68,8 +68,9 @@ static constexpr Builtin builtins[] = {
     {"where", "condition, a, b",
      "a where the condition (a comparison of tensors) holds, else b.",
      "y = where(t > 0.5, a, b)", emitWhere},
-    {"cast", "x, dtype", "Integers or booleans as floats.",
-     "y = cast(label, \"f32\")", emitCast},
+    {"cast", "x, dtype=None",
+     "Integers or booleans as floats, of the compute dtype by default.",
+     "y = cast(label)", emitCast},
     {"stop_gradient", "x", "x, as a constant of differentiation.",
      "target = stop_gradient(x)", emitStopGradient},
     // Reductions

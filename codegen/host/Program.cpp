@@ -67,15 +67,22 @@ int32_t HostModule::getMatmul(llvm::json::Value descriptor) {
 
 namespace {
 
+/// A program is one long straight line of calls, in which there is nothing to
+/// optimise. LLVM's register allocation takes time that grows faster than the
+/// line, so it is cut into functions.
+constexpr unsigned kOpsPerPart = 64;
+
 class FunctionLowering {
 public:
   FunctionLowering(func::FuncOp func, HostModule &host)
-      : func(func), host(host), b(func.getContext()), analysis(func) {}
+      : func(func), host(host), b(func.getContext()), analysis(func),
+        isProgram(func->hasAttr(kProgramAttr)) {}
 
   LogicalResult run();
 
 private:
-  void createFunction();
+  LLVM::LLVMFuncOp createFunction(const Twine &name, bool exported);
+  void beginPart();
   LogicalResult lower(Operation &op);
   LogicalResult lower(LaunchOp op);
   LogicalResult lower(MatmulOp op);
@@ -115,7 +122,10 @@ private:
   OpBuilder b;
   BufferAnalysis analysis;
   Location loc = func.getLoc();
-  LLVM::LLVMFuncOp lowered;
+  bool isProgram;
+  std::string name;
+  SmallVector<LLVM::LLVMFuncOp> parts;
+  unsigned opsInPart = 0;
   Value ctx, frame, buffers;
   SmallVector<Value> resultPointers;
   llvm::DenseMap<Value, Value> pointers;
@@ -125,25 +135,35 @@ private:
 
 } // namespace
 
-void FunctionLowering::createFunction() {
-  bool program = func->hasAttr(kProgramAttr);
+LLVM::LLVMFuncOp FunctionLowering::createFunction(const Twine &name,
+                                                  bool exported) {
   SmallVector<Type> args{host.ptr};
-  if (!program)
+  if (!isProgram)
     args.append(1 + func.getNumArguments() + func.getNumResults(), host.ptr);
   b.setInsertionPoint(func);
-  std::string name = func.getName().str();
-  func.setName(name + ".tensors");
-  lowered = b.create<LLVM::LLVMFuncOp>(
-      loc, program ? "ff_program_" + name : name,
+  auto function = b.create<LLVM::LLVMFuncOp>(
+      func.getLoc(), name.str(),
       LLVM::LLVMFunctionType::get(host.voidType, args));
-  if (!program)
-    lowered.setLinkage(LLVM::Linkage::Internal);
-  // A program is one long straight line of calls, in which there is nothing to
-  // optimise; trying takes time that grows faster than the line.
-  lowered.setPassthroughAttr(b.getStrArrayAttr({"noinline", "optnone"}));
-  Block *entry = lowered.addEntryBlock(b);
-  b.setInsertionPointToStart(entry);
+  if (!exported)
+    function.setLinkage(LLVM::Linkage::Internal);
+  function.setPassthroughAttr(b.getStrArrayAttr({"noinline", "optnone"}));
+  b.setInsertionPointToStart(function.addEntryBlock(b));
+  return function;
+}
+
+/// Begins a function that holds the next part. It computes the pointers that it
+/// needs anew, from the context, the frame and constants.
+void FunctionLowering::beginPart() {
+  loc = func.getLoc();
+  LLVM::LLVMFuncOp part =
+      createFunction(name + ".part" + Twine(parts.size()), /*exported=*/false);
+  parts.push_back(part);
+  Block *entry = &part.getBody().front();
   ctx = entry->getArgument(0);
+  pointers.clear();
+  groupBases.clear();
+  resultPointers.clear();
+  opsInPart = 0;
 
   // One array serves all launches: the runtime reads it before it returns.
   size_t most = 1;
@@ -152,7 +172,7 @@ void FunctionLowering::createFunction() {
                             launch->getNumOperands() + launch->getNumResults());
   buffers = b.create<LLVM::AllocaOp>(loc, host.ptr, host.ptr,
                                      constant(host.i64, most));
-  if (program) {
+  if (isProgram) {
     frame = call("ff_rt_arena", host.ptr, {ctx});
     for (auto [i, arg] : llvm::enumerate(func.getArguments()))
       pointers[arg] =
@@ -376,6 +396,7 @@ LogicalResult FunctionLowering::lower(Operation &op) {
     lowerCollective(op);
     return success();
   }
+  ++opsInPart;
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case<LaunchOp, MatmulOp, RandomOp, EmbeddingOp, EmbeddingBackwardOp,
             func::CallOp>([&](auto concrete) { return lower(concrete); })
@@ -389,10 +410,23 @@ LogicalResult FunctionLowering::lower(Operation &op) {
 }
 
 LogicalResult FunctionLowering::run() {
-  createFunction();
-  for (Operation &op : func.getBody().front())
+  name =
+      isProgram ? ("ff_program_" + func.getName()).str() : func.getName().str();
+  func.setName((func.getName() + ".tensors").str());
+  beginPart();
+  for (Operation &op : func.getBody().front()) {
+    if (opsInPart >= kOpsPerPart) {
+      b.create<LLVM::ReturnOp>(loc, ValueRange());
+      beginPart();
+    }
     if (failed(lower(op)))
       return failure();
+  }
+  LLVM::LLVMFuncOp whole = createFunction(name, /*exported=*/isProgram);
+  for (LLVM::LLVMFuncOp part : parts)
+    b.create<LLVM::CallOp>(func.getLoc(), part,
+                           whole.getBody().front().getArguments());
+  b.create<LLVM::ReturnOp>(func.getLoc(), ValueRange());
   func.erase();
   return success();
 }
