@@ -51,12 +51,25 @@ inline constexpr llvm::StringLiteral kSpecAttr = "ff.spec";
 inline constexpr llvm::StringLiteral kProgramAttr = "ff.program";
 /// On a func.func: it is the body of a block module, kept as a call.
 inline constexpr llvm::StringLiteral kBlockAttr = "ff.block";
+/// On a func.func: it is the forward of a whole component, which a program that
+/// is not differentiated calls. It gathers its parameters itself.
+inline constexpr llvm::StringLiteral kForwardAttr = "ff.forward";
 /// On a program's argument: the name of the input.
 inline constexpr llvm::StringLiteral kInputAttr = "ff.input";
 /// On a program's result: the name of the output.
 inline constexpr llvm::StringLiteral kOutputAttr = "ff.output";
 /// On a block's argument: the name of the parameter, relative to the block.
 inline constexpr llvm::StringLiteral kParamAttr = "ff.param";
+
+/// Whether collectives may stand in `func`: it is a program, or the forward of a
+/// component, which only programs call.
+inline bool holdsCollectives(mlir::Operation *func) {
+  return func->hasAttr(kProgramAttr) || func->hasAttr(kForwardAttr);
+}
+/// Whether `func` is a program or what programs call, and not a kernel.
+inline bool isTensorFunction(mlir::Operation *func) {
+  return holdsCollectives(func) || func->hasAttr(kBlockAttr);
+}
 
 /// Makes the arith and math operations differentiable (external models).
 void registerUpstreamGradients(mlir::DialectRegistry &registry);

@@ -142,7 +142,7 @@ struct InsertGathersPass : ff::impl::InsertGathersBase<InsertGathersPass> {
     ModuleOp module = getOperation();
     UnitTable units(module);
     for (auto func : module.getOps<func::FuncOp>())
-      if (func->hasAttr(kProgramAttr))
+      if (holdsCollectives(func))
         gatherIn(func, units);
   }
 };

@@ -84,13 +84,15 @@ static void planFrame(func::FuncOp func, const BufferAnalysis &analysis) {
 }
 
 /// Each use gets the lowest slot that is free; returns the units of each slot.
+/// Slots that callees use come first; their units are in `units`.
 static ArrayAttr assignSlots(MutableArrayRef<SlotUse> uses,
+                             SmallVector<llvm::SetVector<Attribute>> units,
                              OpBuilder &builder) {
   llvm::sort(uses, [](const SlotUse &a, const SlotUse &b) {
     return a.begin < b.begin;
   });
-  SmallVector<unsigned> busyUntil;
-  SmallVector<llvm::SetVector<Attribute>> units;
+  SmallVector<unsigned> busyUntil(units.size(),
+                                  std::numeric_limits<unsigned>::max());
   for (SlotUse &use : uses) {
     unsigned slot = 0;
     while (slot < busyUntil.size() && busyUntil[slot] >= use.begin)
@@ -115,7 +117,7 @@ public:
   void runOnOperation() override {
     symbols.emplace(getOperation());
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (func->hasAttr(kProgramAttr) || func->hasAttr(kBlockAttr))
+      if (isTensorFunction(func))
         plan(func);
   }
 
@@ -130,10 +132,27 @@ private:
     BufferAnalysis analysis(func);
     planFrame(func, analysis);
     OpBuilder builder(func.getContext());
-    if (!analysis.gathers.empty())
-      func->setAttr(kGatherSlotsAttr, assignSlots(analysis.gathers, builder));
-    if (!analysis.grads.empty())
-      func->setAttr(kGradSlotsAttr, assignSlots(analysis.grads, builder));
+    func->setAttr(kGatherSlotsAttr,
+                  assignSlots(analysis.gathers, slotsOfCallees(func), builder));
+    func->setAttr(kGradSlotsAttr, assignSlots(analysis.grads, {}, builder));
+  }
+
+  /// The units that each slot holds in the functions that `func` calls. A call
+  /// is a point in the caller's order, so all callees share these slots.
+  SmallVector<llvm::SetVector<Attribute>> slotsOfCallees(func::FuncOp func) {
+    SmallVector<llvm::SetVector<Attribute>> units;
+    for (auto call : func.getBody().getOps<func::CallOp>()) {
+      Operation *callee = symbols->lookup(call.getCallee());
+      auto slots = callee ? callee->getAttrOfType<ArrayAttr>(kGatherSlotsAttr)
+                          : ArrayAttr();
+      if (!slots)
+        continue;
+      units.resize(std::max(units.size(), slots.size()));
+      for (auto [slot, members] :
+           llvm::zip(units, slots.getAsRange<ArrayAttr>()))
+        slot.insert(members.begin(), members.end());
+    }
+    return units;
   }
 
   std::optional<SymbolTable> symbols;

@@ -70,7 +70,7 @@ struct ScheduleCollectivesPass
     : ff::impl::ScheduleCollectivesBase<ScheduleCollectivesPass> {
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
-      if (!func->hasAttr(kProgramAttr))
+      if (!holdsCollectives(func))
         continue;
       scheduleGathers(func.getBody().front());
       scheduleReductions(func.getBody().front());

@@ -141,7 +141,16 @@ private:
   /// Collectives are in the straight line of a program (V5); nothing is left
   /// that the stage replaces.
   static LogicalResult verifyPlacement(func::FuncOp func) {
+    auto module = func->getParentOfType<ModuleOp>();
     auto result = func.walk([&](Operation *op) -> WalkResult {
+      if (auto call = dyn_cast<func::CallOp>(op)) {
+        auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
+        if (callee && holdsCollectives(callee) &&
+            (op->getParentOp() != func || !func->hasAttr(kProgramAttr)))
+          return op->emitOpError("calls a function with collectives from "
+                                 "elsewhere than the straight line of a "
+                                 "program");
+      }
       if (isa<ParamOp, GradientOp>(op))
         return op->emitOpError("is left after sharding");
       if (!isa<GatherOp, GatherStartOp, GatherWaitOp, ReleaseOp,
@@ -150,7 +159,7 @@ private:
       if (op->getParentOp() != func)
         return op->emitOpError(
             "is a collective inside a region: ranks could differ in it");
-      if (!func->hasAttr(kProgramAttr))
+      if (!holdsCollectives(func))
         return op->emitOpError("is a collective outside a program");
       return WalkResult::advance();
     });

@@ -89,7 +89,7 @@ namespace {
 struct VerifyPlanPass : ff::impl::VerifyPlanBase<VerifyPlanPass> {
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
-      if (!func->hasAttr(kProgramAttr) && !func->hasAttr(kBlockAttr))
+      if (!isTensorFunction(func))
         continue;
       BufferAnalysis analysis(func);
       if (failed(verifyFrame(func, analysis)) ||

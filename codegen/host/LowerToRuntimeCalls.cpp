@@ -81,7 +81,7 @@ struct LowerToRuntimeCallsPass
     for (auto func : module.getOps<func::FuncOp>()) {
       if (func->hasAttr(kProgramAttr))
         programs.push_back(func.getName().str());
-      if (func->hasAttr(kProgramAttr) || func->hasAttr(kBlockAttr))
+      if (isTensorFunction(func))
         funcs.push_back(func);
     }
     // The signatures of programs are read by the metadata, which needs the

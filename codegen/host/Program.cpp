@@ -126,6 +126,7 @@ private:
   std::string name;
   SmallVector<LLVM::LLVMFuncOp> parts;
   unsigned opsInPart = 0;
+  int64_t mostBuffers = 1; ///< of any launch
   Value ctx, frame, buffers;
   SmallVector<Value> resultPointers;
   llvm::DenseMap<Value, Value> pointers;
@@ -166,12 +167,8 @@ void FunctionLowering::beginPart() {
   opsInPart = 0;
 
   // One array serves all launches: the runtime reads it before it returns.
-  size_t most = 1;
-  for (auto launch : func.getBody().getOps<LaunchOp>())
-    most = std::max<size_t>(most,
-                            launch->getNumOperands() + launch->getNumResults());
   buffers = b.create<LLVM::AllocaOp>(loc, host.ptr, host.ptr,
-                                     constant(host.i64, most));
+                                     constant(host.i64, mostBuffers));
   if (isProgram) {
     frame = call("ff_rt_arena", host.ptr, {ctx});
     for (auto [i, arg] : llvm::enumerate(func.getArguments()))
@@ -413,6 +410,9 @@ LogicalResult FunctionLowering::run() {
   name =
       isProgram ? ("ff_program_" + func.getName()).str() : func.getName().str();
   func.setName((func.getName() + ".tensors").str());
+  for (auto launch : func.getBody().getOps<LaunchOp>())
+    mostBuffers = std::max<int64_t>(
+        mostBuffers, launch->getNumOperands() + launch->getNumResults());
   beginPart();
   for (Operation &op : func.getBody().front()) {
     if (opsInPart >= kOpsPerPart) {
