@@ -123,18 +123,7 @@ Val ff::frontend::emitCast(Call &call) {
                                    : Type();
   if (!element)
     return call.failAt(1, "cannot convert " + have + " to \"" + wanted + "\"");
-  auto type = RankedTensorType::get(call[0].shape(), element);
-  Location at = e.location(call.loc);
-  Value x = call[0].tensor, result;
-  if (call[0].isIntTensor())
-    result = e.builder().create<arith::SIToFPOp>(at, type, x);
-  else if (call[0].isBoolTensor())
-    result = e.builder().create<arith::UIToFPOp>(at, type, x);
-  else if (wanted == "f64")
-    result = e.builder().create<arith::ExtFOp>(at, type, x);
-  else
-    result = e.builder().create<arith::TruncFOp>(at, type, x);
-  return Val::ofTensor(result, call[0].dims);
+  return e.convert(call[0], element, call.loc);
 }
 
 Val ff::frontend::emitStopGradient(Call &call) {

@@ -207,7 +207,7 @@ Val Elaborator::callModule(const Instance &instance, llvm::ArrayRef<Arg> args,
   frames.push_back({callee.str(), loc});
   auto leave = llvm::make_scope_exit([&] { frames.pop_back(); });
   // The outermost block is the unit; what is nested in it is inlined.
-  if (instance.isBlock && !function->isBlock)
+  if ((instance.isBlock && !function->isBlock) || isComponentCall(instance))
     return callBlock(instance, scope, loc);
   return runForward(scope, loc);
 }
@@ -244,6 +244,8 @@ Val Elaborator::callBlock(const Instance &instance, Scope &scope, SMLoc loc) {
   BlockFunction *block = getBlock(instance, scope, loc);
   if (block->result.isError())
     return Val::error();
+  if (!block->func)
+    return runForward(scope, loc);
   SmallVector<Value> operands;
   for (const InputDecl &input : scope.type->decl->inputs)
     if (input.isTensor)
@@ -267,6 +269,8 @@ BlockFunction *Elaborator::getBlock(const Instance &instance, Scope &scope,
                                     SMLoc loc) {
   ModuleType &type = *instance.type;
   std::string key = std::to_string(type.number);
+  if (isComponentCall(instance))
+    key += ("@" + instance.component.getValue()).str();
   llvm::raw_string_ostream os(key);
   for (const InputDecl &input : type.decl->inputs) {
     os << "|";
@@ -274,13 +278,17 @@ BlockFunction *Elaborator::getBlock(const Instance &instance, Scope &scope,
   }
   auto [it, added] = blocks.try_emplace(key);
   if (added)
-    buildBlock(it->second, type, scope, loc);
+    buildBlock(it->second, instance, scope, loc);
   return &it->second;
 }
 
-void Elaborator::buildBlock(BlockFunction &block, ModuleType &type, Scope scope,
-                            SMLoc loc) {
-  collectParams(type, "", /*block=*/".", block.params);
+void Elaborator::buildBlock(BlockFunction &block, const Instance &instance,
+                            Scope scope, SMLoc loc) {
+  ModuleType &type = *instance.type;
+  bool isComponent = isComponentCall(instance);
+  // Parameters of a component are named by their symbols, not passed.
+  if (!isComponent)
+    collectParams(type, "", /*block=*/".", block.params);
   SmallVector<Type> types;
   for (const InputDecl &input : type.decl->inputs)
     if (input.isTensor)
@@ -294,10 +302,12 @@ void Elaborator::buildBlock(BlockFunction &block, ModuleType &type, Scope scope,
   state.func = atEnd.create<func::FuncOp>(
       location(type.decl->loc), name, FunctionType::get(context, types, {}));
   state.func.setPrivate();
-  state.func->setAttr(kBlockAttr, StringAttr::get(context, type.decl->name));
+  state.func->setAttr(isComponent ? kForwardAttr : kBlockAttr,
+                      StringAttr::get(context, type.decl->name));
   Block *body = state.func.addEntryBlock();
   state.builder.setInsertionPointToEnd(body);
-  state.isBlock = true;
+  state.isBlock = !isComponent;
+  state.batch = function->batch;
   unsigned index = 0;
   for (const InputDecl &input : type.decl->inputs)
     if (input.isTensor)
@@ -307,7 +317,8 @@ void Elaborator::buildBlock(BlockFunction &block, ModuleType &type, Scope scope,
                           StringAttr::get(context, path.name));
     state.params[path.name] = body->getArgument(index++);
   }
-  scope.instance = {&type, "", StringAttr()};
+  if (!isComponent)
+    scope.instance = {&type, "", StringAttr()};
   FunctionState *outer = std::exchange(function, &state);
   block.result = runForward(scope, loc);
   SmallVector<Value> results;
@@ -316,5 +327,10 @@ void Elaborator::buildBlock(BlockFunction &block, ModuleType &type, Scope scope,
   state.func.setFunctionType(
       FunctionType::get(context, types, TypeRange(ValueRange(results))));
   function = outer;
-  block.func = state.func;
+  if (state.nextSite == 0) {
+    block.func = state.func;
+    return;
+  }
+  // Every call would draw the same values.
+  state.func.erase();
 }

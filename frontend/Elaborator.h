@@ -21,6 +21,9 @@ struct FunctionState {
   mlir::func::FuncOp func;
   mlir::OpBuilder builder;
   bool isBlock = false;
+  /// A program that is not differentiated calls components instead of inlining
+  /// them: a sampler calls the same one in every step.
+  bool callsComponents = false;
   int64_t batch = 0;     ///< `B` of a program
   unsigned nextSite = 0; ///< of randomness: program number << 24 | count
   /// The values of parameters: arguments of a block, ff.param of a program.
@@ -29,10 +32,10 @@ struct FunctionState {
   explicit FunctionState(mlir::MLIRContext *context) : builder(context) {}
 };
 
-/// A block function, and what its calls give.
+/// The function of a block or of a component, and what its calls give.
 struct BlockFunction {
-  mlir::func::FuncOp func;
-  Val result; ///< whose tensors stand for the results, in order
+  mlir::func::FuncOp func; ///< null: it must be inlined, since it draws values
+  Val result;              ///< whose tensors stand for the results, in order
   std::vector<ParamPath> params;
 };
 
@@ -77,6 +80,8 @@ public:
   /// Repeats dims of size 1 and adds leading dims.
   mlir::Value broadcast(mlir::Value value, llvm::ArrayRef<int64_t> shape,
                         SMLoc loc);
+  /// Integers, booleans or floats as floats of `element`.
+  Val convert(const Val &value, mlir::Type element, SMLoc loc);
   Val slice(const Val &value, int64_t dim, int64_t start, int64_t size,
             SMLoc loc);
   Val reshaped(const Val &value, llvm::ArrayRef<int64_t> shape,
@@ -102,8 +107,13 @@ private:
   Val runForward(Scope &scope, SMLoc loc);
   Val callBlock(const Instance &instance, Scope &scope, SMLoc loc);
   BlockFunction *getBlock(const Instance &instance, Scope &scope, SMLoc loc);
-  void buildBlock(BlockFunction &block, ModuleType &type, Scope scope,
+  void buildBlock(BlockFunction &block, const Instance &instance, Scope scope,
                   SMLoc loc);
+  /// Whether the call is one of a whole component that is not inlined.
+  bool isComponentCall(const Instance &instance) const {
+    return function->callsComponents && instance.component &&
+           instance.prefix.empty();
+  }
 
   std::vector<Frame> frames;
   llvm::StringMap<BlockFunction> blocks;

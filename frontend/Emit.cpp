@@ -52,6 +52,25 @@ Value Elaborator::broadcast(Value value, ArrayRef<int64_t> shape, SMLoc loc) {
       reshape(value, kept, loc), builder().getDenseI64ArrayAttr(dims));
 }
 
+Val Elaborator::convert(const Val &value, Type element, SMLoc loc) {
+  Type from = value.type().getElementType();
+  if (from == element)
+    return value;
+  auto type = RankedTensorType::get(value.shape(), element);
+  Location at = location(loc);
+  OpBuilder &b = builder();
+  Value x = value.tensor, result;
+  if (value.isIntTensor())
+    result = b.create<arith::SIToFPOp>(at, type, x);
+  else if (value.isBoolTensor())
+    result = b.create<arith::UIToFPOp>(at, type, x);
+  else if (from.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
+    result = b.create<arith::ExtFOp>(at, type, x);
+  else
+    result = b.create<arith::TruncFOp>(at, type, x);
+  return Val::ofTensor(result, value.dims);
+}
+
 Val Elaborator::slice(const Val &value, int64_t dim, int64_t start,
                       int64_t size, SMLoc loc) {
   if (value.shape()[dim] == size)

@@ -65,6 +65,8 @@ private:
   Program *requireProgram(StringRef section, StringRef why);
   void buildProgram(Program &program);
   bool bindProgramInputs(Program &program, Scope &scope);
+  std::optional<mlir::RankedTensorType> dataInputType(const InputDecl &input,
+                                                      int64_t batch);
   std::optional<mlir::RankedTensorType>
   inputType(Program &program, const InputDecl &input, Scope &scope);
   void finishProgram(Program &program, const Val &result, const Expr *returned);

@@ -9,11 +9,13 @@
 #include "frontend/Importer.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 using namespace ff;
 using namespace ff::frontend;
 using Importer = ff::frontend::Importer;
+using Diagnostics = ff::frontend::Diagnostics;
 
 //===----------------------------------------------------------------------===//
 // Declarations
@@ -105,6 +107,52 @@ static Type dtypeOf(Builder &b, StringRef name) {
   return {};
 }
 
+/// The dtype that an input declares, else `fallback`. Null after an error.
+static Type inputDtype(Builder &b, const InputDecl &input, Type fallback,
+                       Diagnostics &diags) {
+  if (input.dtype.empty())
+    return fallback;
+  if (Type type = dtypeOf(b, input.dtype))
+    return type;
+  StringRef known[] = {"f32", "f64", "i64"};
+  auto report =
+      diags.error(input.dtypeLoc, "unknown dtype '" + input.dtype + "'");
+  if (auto near = nearest(input.dtype, known))
+    report.note("did you mean '" + *near + "'?");
+  else
+    report.note("it can be " + quotedList(llvm::ArrayRef(known)));
+  return {};
+}
+
+/// The type of an input that the data supplies.
+std::optional<RankedTensorType> Importer::dataInputType(const InputDecl &input,
+                                                        int64_t batch) {
+  Type element = inputDtype(builder, input, elementType, diags);
+  auto field = data.fields.find(input.name);
+  if (!element || field == data.fields.end())
+    return std::nullopt; // what is missing was reported with the data
+  const TensorInfo &info = field->second;
+  Type given = dtypeOf(builder, info.dtype);
+  // Floats become the compute dtype where the declaration leaves it open.
+  if (input.dtype.empty() && given && isa<FloatType>(given))
+    element = given;
+  if (element != given) {
+    std::string dtype = dtypeName(element);
+    diags
+        .error(input.loc, "input '" + input.name + "' is " + dtype +
+                              ", but tensor '" + info.name +
+                              "' of the data is " + info.dtype)
+        .note(given
+                  ? "declare it as \"" + input.name + ": [...] " + info.dtype +
+                        "\" and convert it with cast(" + input.name + ")"
+                  : "convert the file; inputs can be f32, f64 and i64");
+    return std::nullopt;
+  }
+  SmallVector<int64_t> shape{batch};
+  shape.append(std::next(info.shape.begin()), info.shape.end());
+  return RankedTensorType::get(shape, element);
+}
+
 std::optional<RankedTensorType>
 Importer::inputType(Program &program, const InputDecl &input, Scope &scope) {
   if (input.dims.empty() || input.dims.front()->kind != Expr::Kind::Name ||
@@ -113,40 +161,13 @@ Importer::inputType(Program &program, const InputDecl &input, Scope &scope) {
         .note("B is the number of samples of a micro-batch");
     return std::nullopt;
   }
-  std::string dtype =
-      input.dtype.empty() ? dtypeName(elementType) : input.dtype;
-  Type element = dtypeOf(builder, dtype);
-  if (!element) {
-    StringRef known[] = {"f32", "f64", "i64"};
-    auto report = diags.error(input.dtypeLoc, "unknown dtype '" + dtype + "'");
-    if (auto near = nearest(dtype, known))
-      report.note("did you mean '" + *near + "'?");
-    else
-      report.note("it can be " + quotedList(llvm::ArrayRef(known)));
+  int64_t batch = scope.variables["B"].integer;
+  if (program.name == stringOf("train", "program"))
+    return dataInputType(input, batch);
+  Type element = inputDtype(builder, input, elementType, diags);
+  if (!element)
     return std::nullopt;
-  }
-  SmallVector<int64_t> shape{scope.variables["B"].integer};
-  auto field = data.fields.find(input.name);
-  bool isTrain = program.name == stringOf("train", "program");
-  if (isTrain && field != data.fields.end()) {
-    const TensorInfo &info = field->second;
-    if (info.dtype != dtype) {
-      diags
-          .error(input.loc, "input '" + input.name + "' is " + dtype +
-                                ", but tensor '" + info.name +
-                                "' of the data is " + info.dtype)
-          .note(dtypeOf(builder, info.dtype)
-                    ? "declare it as \"" + input.name + ": [...] " +
-                          info.dtype + "\" and convert it with cast(" +
-                          input.name + ", \"" + dtype + "\")"
-                    : "convert the file; inputs can be f32, f64 and i64");
-      return std::nullopt;
-    }
-    shape.append(std::next(info.shape.begin()), info.shape.end());
-    return RankedTensorType::get(shape, element);
-  }
-  if (isTrain)
-    return std::nullopt; // reported with the data
+  SmallVector<int64_t> shape{batch};
   Evaluator evaluator(diags, nullptr, scope);
   for (const ExprPtr &dim : llvm::drop_begin(input.dims)) {
     bool unbound =
@@ -181,6 +202,7 @@ bool Importer::bindProgramInputs(Program &program, Scope &scope) {
     return false;
   program.func.setFunctionType(FunctionType::get(context, types, {}));
   Block *body = program.func.addEntryBlock();
+  elaborator->builder().setInsertionPointToEnd(body);
   for (auto [i, input] : llvm::enumerate(program.inputs)) {
     program.func.setArgAttr(i, kInputAttr, builder.getStringAttr(input.name));
     Val value = Val::ofTensor(body->getArgument(i));
@@ -188,6 +210,8 @@ bool Importer::bindProgramInputs(Program &program, Scope &scope) {
       for (const ExprPtr &dim : input.dims)
         value.dims.push_back(
             dim->kind == Expr::Kind::Name ? StringRef(dim->text) : StringRef());
+    if (input.dtype.empty())
+      value = elaborator->convert(value, elementType, input.loc);
     ok &= elaborator->bindTensor(input, value, input.loc, scope,
                                  "input '" + input.name + "'");
     if (scope.variables.count(input.name)) {
@@ -212,6 +236,7 @@ void Importer::buildProgram(Program &program) {
   FunctionState state(context);
   state.batch = isTrain || !isSample ? microBatch : sampleBatch;
   state.nextSite = program.number << 24;
+  state.callsComponents = !isTrain;
   OpBuilder atEnd = OpBuilder::atBlockEnd(module->getBody());
   program.func = atEnd.create<func::FuncOp>(
       diags.location(context, program.loc), program.name,
@@ -222,14 +247,14 @@ void Importer::buildProgram(Program &program) {
   for (auto &dim : dims)
     scope.variables[dim.first()] = dim.second;
   scope.variables["B"] = Val::of(state.batch);
+  elaborator->function = &state;
+  auto leave = llvm::make_scope_exit([&] { elaborator->function = nullptr; });
   if (!bindProgramInputs(program, scope))
     return;
   if (isTrain)
     for (auto &variable : scope.variables)
       if (variable.second.isInteger())
         dims[variable.first()] = variable.second;
-  state.builder.setInsertionPointToEnd(&program.func.getBody().front());
-  elaborator->function = &state;
   Evaluator evaluator(diags, elaborator.get(), scope);
   unsigned errors = diags.getNumErrors();
   std::optional<Val> result = evaluator.run(program.body);
@@ -241,7 +266,6 @@ void Importer::buildProgram(Program &program) {
   bool ok = result && !result->isError() && diags.getNumErrors() == errors;
   if (ok)
     finishProgram(program, *result, evaluator.getReturned());
-  elaborator->function = nullptr;
 }
 
 /// The name of an output: that of the variable that is returned.
