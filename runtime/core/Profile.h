@@ -46,6 +46,16 @@ public:
   void add(CallKind kind, double seconds);
   void addMatmul(size_t matmul, double seconds);
 
+  /// The matmuls of the current step, to run them again alone.
+  struct MatmulCall {
+    size_t matmul;
+    const void *a, *b, *bias;
+    void *c;
+  };
+  std::vector<MatmulCall> step;
+  /// Times of the steps so far, in seconds.
+  std::vector<double> stepSeconds;
+
   /// A table of the call kinds, with the rest of `totalSeconds` at the end, and
   /// of the matmuls, slowest first, with the GFLOP/s of `flops`.
   std::string table(double totalSeconds,

@@ -64,6 +64,7 @@ void ff_rt_matmul(ff_ctx *ctx, int32_t matmul, const void *a, const void *b,
     Clock::time_point start = Clock::now();
     ctx->matmuls.run(static_cast<size_t>(matmul), a, b, bias, c);
     ctx->profile.addMatmul(static_cast<size_t>(matmul), secondsSince(start));
+    ctx->profile.step.push_back({static_cast<size_t>(matmul), a, b, bias, c});
   });
 }
 

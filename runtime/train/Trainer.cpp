@@ -111,7 +111,11 @@ void Trainer::run() {
   Clock::time_point start = Clock::now();
   bool stopped = false;
   while (doneSteps < lastStep && !stopped) {
+    ctx.profile.step.clear();
+    Clock::time_point stepStart = Clock::now();
     StepResult result = step();
+    if (ctx.profile.enabled)
+      ctx.profile.stepSeconds.push_back(secondsSince(stepStart));
     if (log)
       log->record(result.metrics);
     stopped = result.stop;
@@ -130,9 +134,37 @@ void Trainer::run() {
     for (const MatmulType &matmul : metadata.matmuls)
       flops.push_back(matmulFlops(matmul));
     log->note(ctx.profile.table(secondsSince(start), flops));
+    if (comm.world() == 1)
+      log->note(replayMatmuls());
   }
   if (!saveError.empty())
     fail("the last checkpoint was not saved: {}", saveError);
+}
+
+static double median(std::vector<double> values) {
+  if (values.empty())
+    return 0;
+  std::nth_element(values.begin(), values.begin() + values.size() / 2,
+                   values.end());
+  return values[values.size() / 2];
+}
+
+std::string Trainer::replayMatmuls() {
+  // On the buffers of the last step, so memory is as it was in training; what
+  // they hold no longer matters.
+  constexpr int repetitions = 30;
+  std::vector<double> seconds;
+  for (int i = 0; i < repetitions; ++i) {
+    Clock::time_point start = Clock::now();
+    for (const Profile::MatmulCall &call : ctx.profile.step)
+      ctx.matmuls.run(call.matmul, call.a, call.b, call.bias, call.c);
+    seconds.push_back(secondsSince(start));
+  }
+  double step = median(ctx.profile.stepSeconds), alone = median(seconds);
+  return fmt::format("a step takes {:.2f} ms, its {} matmuls alone {:.2f} ms "
+                     "(medians): ratio {:.2f}",
+                     1e3 * step, ctx.profile.step.size(), 1e3 * alone,
+                     step / std::max(alone, 1e-9));
 }
 
 double Trainer::computeGradients() {

@@ -45,6 +45,9 @@ private:
   void restore();
   void warnAboutSpace() const;
   StepResult step();
+  /// Runs the matmuls of the last step again, alone, and says how long a step
+  /// takes in comparison.
+  std::string replayMatmuls();
   double computeGradients();
   Report gatherReports(const Report &mine, int &nonfiniteRank);
   void failNonfinite(const Report &total, int rank) const;
