@@ -19,3 +19,6 @@ mkdir -p "$out"
 } > "$out/passes.md"
 "$build/bin/ff-compile" --print-reference > "$out/language.md"
 "$build/bin/ff-compile" --print-schema > "$out/schema.json"
+rm -rf "$out/tour"
+# Vectors of one width, so that the kernels do not depend on the machine.
+"$build/bin/ff-compile" docs/tour/pipeline.toml --cpu=x86-64-v3 --dump-dir="$out/tour" --stop-after=plan-memory -o /dev/null
