@@ -36,7 +36,6 @@ public:
                  int64_t vectorBytes);
 
   std::string key() const;
-  llvm::SmallVector<mlir::Value> roots() const;
   LaunchShape forwardLaunch() const;
   LaunchShape backwardLaunch() const;
   int64_t tiles() const;
@@ -60,8 +59,8 @@ public:
   static constexpr int64_t kKeys = 8;
 
   /// The rows of operand or result `buffer` at a batch and head.
-  Rows rows(int64_t buffer, llvm::ArrayRef<int64_t> strides, int64_t offset,
-            mlir::Value batch, mlir::Value head);
+  Rows rows(int64_t buffer, llvm::ArrayRef<int64_t> strides, mlir::Value batch,
+            mlir::Value head);
   Rows operandRows(int64_t operand, mlir::Value batch, mlir::Value head);
   Rows resultRows(int64_t result, mlir::Value batch, mlir::Value head);
   /// A [B, H, Sq] tensor at a batch and head.

@@ -43,18 +43,11 @@ std::string AttentionShape::key() const {
   os << op->getName() << element << " " << batch << " " << queries << " "
      << keys << " " << heads << " " << dim << " " << scale << causal;
   for (const StridedView &view : views) {
-    os << ";" << view.offset;
+    os << ";";
     for (int64_t stride : view.strides)
       os << "," << stride;
   }
   return text;
-}
-
-SmallVector<Value> AttentionShape::roots() const {
-  SmallVector<Value> result;
-  for (const StridedView &view : views)
-    result.push_back(view.root);
-  return result;
 }
 
 int64_t AttentionShape::tiles() const {
@@ -79,9 +72,9 @@ LaunchShape AttentionShape::backwardLaunch() const {
 //===----------------------------------------------------------------------===//
 
 /// `strides` are of [B, S, H, D].
-Rows AttentionTile::rows(int64_t buffer, ArrayRef<int64_t> strides,
-                         int64_t offset, Value batch, Value head) {
-  Value pointer = k.buffer(buffer, s.element, offset);
+Rows AttentionTile::rows(int64_t buffer, ArrayRef<int64_t> strides, Value batch,
+                         Value head) {
+  Value pointer = k.buffer(buffer);
   Value start =
       k.addIndex(k.mulIndex(batch, strides[0]), k.mulIndex(head, strides[2]));
   return {k.advance(pointer, s.element, start), strides[1]};
@@ -89,20 +82,20 @@ Rows AttentionTile::rows(int64_t buffer, ArrayRef<int64_t> strides,
 
 Rows AttentionTile::operandRows(int64_t operand, Value batch, Value head) {
   const StridedView &view = s.views[operand];
-  return rows(operand, view.strides, view.offset, batch, head);
+  return rows(operand, view.strides, batch, head);
 }
 
 Rows AttentionTile::resultRows(int64_t result, Value batch, Value head) {
   auto type = tensorType(s.op->getResult(result));
   return rows(static_cast<int64_t>(s.views.size()) + result,
-              rowMajorStrides(type.getShape()), 0, batch, head);
+              rowMajorStrides(type.getShape()), batch, head);
 }
 
 Value AttentionTile::statistics(int64_t buffer, const StridedView *view,
                                 Value batch, Value head) {
   SmallVector<int64_t> strides =
       view ? view->strides : rowMajorStrides({s.batch, s.heads, s.queries});
-  Value pointer = k.buffer(buffer, s.element, view ? view->offset : 0);
+  Value pointer = k.buffer(buffer);
   Value start =
       k.addIndex(k.mulIndex(batch, strides[0]), k.mulIndex(head, strides[1]));
   return k.advance(pointer, s.element, start);

@@ -10,6 +10,7 @@
 #include "codegen/kernels/FormKernels.h"
 #include "dialect/View.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -18,6 +19,8 @@ using namespace ff;
 
 /// Larger kernels run out of registers and take long to compile.
 static constexpr size_t kMaxOps = 96;
+/// Operations that only share operands gain little from one loop.
+static constexpr size_t kMaxSiblingOps = 32;
 
 bool Cluster::isFull(Value value) const {
   return tensorType(value).getShape() == ArrayRef<int64_t>(domain);
@@ -215,12 +218,29 @@ bool ClusterGraph::shareInput(Cluster *a, Cluster *b) const {
   return false;
 }
 
+/// The number of the stretch between two calls in which a cluster begins.
+/// Siblings of other stretches belong to other layers: one kernel for both
+/// would keep its results for long.
+llvm::DenseMap<const Cluster *, unsigned> ClusterGraph::stretches() const {
+  llvm::DenseMap<const Cluster *, unsigned> result;
+  unsigned stretch = 0;
+  for (Operation &op : block) {
+    stretch += isa<func::CallOp>(op);
+    if (Cluster *cluster = of(&op))
+      result.try_emplace(cluster, stretch);
+  }
+  return result;
+}
+
 void ClusterGraph::mergeSiblings() {
+  llvm::DenseMap<const Cluster *, unsigned> stretch = stretches();
   for (size_t i = 0; i < clusters.size(); ++i)
     for (size_t j = i + 1; j < clusters.size(); ++j) {
       Cluster *a = clusters[i].get(), *b = clusters[j].get();
       if (!a->ops.empty() && !b->ops.empty() && a->domain == b->domain &&
-          a->columns == b->columns && shareInput(a, b) && canMerge(a, b))
+          a->columns == b->columns && stretch[a] == stretch[b] &&
+          a->ops.size() + b->ops.size() <= kMaxSiblingOps && shareInput(a, b) &&
+          canMerge(a, b))
         merge(a, b);
     }
 }

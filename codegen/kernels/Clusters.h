@@ -62,6 +62,7 @@ private:
                  llvm::DenseSet<mlir::Operation *> &visited) const;
   bool inputsDependOn(Cluster *cluster, Cluster *target) const;
   void absorbProducers(Cluster *cluster);
+  llvm::DenseMap<const Cluster *, unsigned> stretches() const;
   bool shareInput(Cluster *a, Cluster *b) const;
   void emitCluster(Cluster &cluster);
 

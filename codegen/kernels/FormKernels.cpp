@@ -60,9 +60,12 @@ struct FormKernels : ff::impl::FormKernelsPassBase<FormKernels> {
     if (function.isExternal() || function->hasAttr(kKernelAttr))
       return;
     Block &block = function.front();
+    foldConstants(block);
     mergePaddedSums(block);
     splitReductions(block);
     hoistViews(block);
+    // Views of constants are constants now.
+    foldConstants(block);
     eraseUnused(block);
     formClusters(block);
     // An ff.fused stands where its last operation stood: what uses its other
@@ -73,6 +76,7 @@ struct FormKernels : ff::impl::FormKernelsPassBase<FormKernels> {
     }
     materializeOperands(block);
     eraseUnused(block);
+    shareConstants(block);
   }
 };
 } // namespace

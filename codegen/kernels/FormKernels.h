@@ -37,6 +37,12 @@ bool isRowBroadcast(BroadcastOp broadcast);
 /// concat(a, 0) + concat(0, b) = concat(a, b). Gradients of slices are such.
 void mergePaddedSums(mlir::Block &block);
 
+/// Folds elementwise operations on constants.
+void foldConstants(mlir::Block &block);
+
+/// Makes kernels that differ in their constants alone equal.
+void shareConstants(mlir::Block &block);
+
 /// Leaves only reductions over trailing dims and over leading ones.
 void splitReductions(mlir::Block &block);
 

@@ -53,10 +53,10 @@ static Value weightedSum(KernelBuilder &k, Value start, ValueRange indices,
 void FusedKernel::openBuffers() {
   for (BlockArgument arg : body.getArguments()) {
     Access &access = inputs[arg];
-    access.base = k->buffer(access.buffer, access.element, access.offset);
+    access.base = k->buffer(access.buffer);
   }
   for (Access &access : outputs)
-    access.base = k->buffer(access.buffer, access.element);
+    access.base = k->buffer(access.buffer);
 }
 
 void FusedKernel::openIteration(ValueRange outerIndices) {

@@ -17,7 +17,7 @@
 #define FF_CODEGEN_KERNELS_FUSEDKERNEL_H
 
 #include "codegen/kernels/KernelBuilder.h"
-#include "dialect/FF.h"
+#include "dialect/View.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -27,7 +27,6 @@ namespace ff {
 struct Access {
   mlir::Type element;
   int64_t buffer = -1; ///< -1: an iota, whose value is the index itself
-  int64_t offset = 0;
   llvm::SmallVector<int64_t> strides; ///< over the dims of the domain
 
   llvm::SmallVector<int64_t> outer; ///< over the outer dims
@@ -57,13 +56,13 @@ public:
   std::string key();
   LaunchShape launchShape() const { return shape; }
   /// What the kernel reads; the results of the ff.fused follow in its buffers.
-  llvm::SmallVector<mlir::Value> roots() const { return inputRoots; }
+  llvm::ArrayRef<StridedView> views() const { return inputRoots; }
   void emit(KernelBuilder &builder);
 
 private:
   // Where the dims go.
   void addAccess(mlir::Value value, mlir::Type type, int64_t buffer,
-                 llvm::ArrayRef<int64_t> strides, int64_t offset);
+                 llvm::ArrayRef<int64_t> strides);
   void planRows();
   void planElementwise();
   void planColumns();
@@ -130,7 +129,7 @@ private:
   KernelBuilder *k = nullptr;
   LaunchShape shape;
 
-  llvm::SmallVector<mlir::Value> inputRoots;
+  llvm::SmallVector<StridedView> inputRoots;
   llvm::SmallVector<int64_t> domain;
   llvm::SmallVector<int64_t> outerSizes, loopSizes, laneSizes;
   int64_t lanes = 1;         ///< elements in a vector

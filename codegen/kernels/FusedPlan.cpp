@@ -73,13 +73,13 @@ FusedKernel::FusedKernel(FusedOp op, int64_t vectorBytes)
   for (auto [arg, input] :
        llvm::zip_equal(body.getArguments(), op.getInputs())) {
     StridedView view = resolveView(input);
-    addAccess(arg, arg.getType(), inputRoots.size(), view.strides, view.offset);
-    inputRoots.push_back(view.root);
+    addAccess(arg, arg.getType(), inputRoots.size(), view.strides);
+    inputRoots.push_back(view);
   }
   for (IotaOp iota : body.getOps<IotaOp>()) {
     SmallVector<int64_t> strides(tensorType(iota.getResult()).getRank(), 0);
     strides[iota.getDim()] = 1;
-    addAccess(iota.getResult(), iota.getType(), -1, strides, 0);
+    addAccess(iota.getResult(), iota.getType(), -1, strides);
   }
   for (auto [i, value] : llvm::enumerate(yield.getValues())) {
     Access access;
@@ -100,11 +100,10 @@ FusedKernel::FusedKernel(FusedOp op, int64_t vectorBytes)
 }
 
 void FusedKernel::addAccess(Value value, Type type, int64_t buffer,
-                            ArrayRef<int64_t> strides, int64_t offset) {
+                            ArrayRef<int64_t> strides) {
   Access access;
   access.element = getElementTypeOrSelf(type);
   access.buffer = buffer;
-  access.offset = offset;
   access.strides.assign(strides.begin(), strides.end());
   inputs[value] = std::move(access);
 }
@@ -281,7 +280,7 @@ std::string FusedKernel::key() {
   for (BlockArgument arg : body.getArguments()) {
     const Access &access = inputs[arg];
     numbers[arg] = static_cast<int64_t>(numbers.size());
-    os << arg.getType() << access.offset;
+    os << arg.getType();
     list(access.strides);
   }
   for (Operation &inner : body) {

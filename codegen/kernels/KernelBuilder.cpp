@@ -180,12 +180,11 @@ static Type pointerType(OpBuilder &b) {
   return LLVM::LLVMPointerType::get(b.getContext());
 }
 
-Value KernelBuilder::buffer(int64_t i, Type element, int64_t offset) {
+Value KernelBuilder::buffer(int64_t i) {
   Value slot =
       b.create<LLVM::GEPOp>(loc, pointerType(b), pointerType(b), buffers,
                             ArrayRef<LLVM::GEPArg>(static_cast<int32_t>(i)));
-  Value pointer = b.create<LLVM::LoadOp>(loc, pointerType(b), slot);
-  return offset == 0 ? pointer : advance(pointer, element, index(offset));
+  return b.create<LLVM::LoadOp>(loc, pointerType(b), slot);
 }
 
 Value KernelBuilder::advance(Value pointer, Type element, Value offset) {

@@ -58,8 +58,8 @@ public:
   mlir::Value firstLanes(int64_t count, int64_t lanes);
   mlir::Value firstLanes(mlir::Value count, int64_t lanes);
 
-  /// Pointer number `i` of the buffers, `offset` elements further.
-  mlir::Value buffer(int64_t i, mlir::Type element, int64_t offset = 0);
+  /// Pointer number `i` of the buffers.
+  mlir::Value buffer(int64_t i);
   mlir::Value advance(mlir::Value pointer, mlir::Type element,
                       mlir::Value offset);
   /// Scratch memory for `count` elements, for the whole kernel.

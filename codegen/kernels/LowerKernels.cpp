@@ -39,8 +39,8 @@ private:
   /// The kernel of `key`, made by `emit` where it is new.
   FlatSymbolRefAttr kernelFor(Location loc, const std::string &key,
                               llvm::function_ref<void(KernelBuilder &)> emit);
-  void launch(Operation *op, FlatSymbolRefAttr kernel, ValueRange inputs,
-              LaunchShape shape);
+  void launch(Operation *op, FlatSymbolRefAttr kernel,
+              ArrayRef<StridedView> views, LaunchShape shape);
   void lower(FusedOp op);
   void lower(AttentionOp op);
   void lower(AttentionBackwardOp op);
@@ -68,9 +68,27 @@ LowerKernels::kernelFor(Location loc, const std::string &key,
   return symbol = FlatSymbolRefAttr::get(function.getSymNameAttr());
 }
 
+/// The root of `view` from its first element on. The offset is the launch's and
+/// not the kernel's, so that views of other places share kernels.
+static Value startOf(OpBuilder &builder, Location loc,
+                     const StridedView &view) {
+  if (view.offset == 0)
+    return view.root;
+  auto type = tensorType(view.root);
+  int64_t size = type.getNumElements();
+  auto flat = RankedTensorType::get({size}, type.getElementType());
+  auto rest =
+      RankedTensorType::get({size - view.offset}, type.getElementType());
+  Value all = builder.create<ReshapeOp>(loc, flat, view.root);
+  return builder.create<SliceOp>(loc, rest, all, /*dim=*/0, view.offset);
+}
+
 void LowerKernels::launch(Operation *op, FlatSymbolRefAttr kernel,
-                          ValueRange inputs, LaunchShape shape) {
+                          ArrayRef<StridedView> views, LaunchShape shape) {
   OpBuilder builder(op);
+  SmallVector<Value> inputs;
+  for (const StridedView &view : views)
+    inputs.push_back(startOf(builder, op->getLoc(), view));
   auto launch = builder.create<LaunchOp>(op->getLoc(), op->getResultTypes(),
                                          kernel.getValue(), inputs,
                                          shape.iterations, shape.grain);
@@ -83,7 +101,7 @@ void LowerKernels::lower(FusedOp op) {
   FlatSymbolRefAttr kernel =
       kernelFor(op.getLoc(), fused.key(),
                 [&](KernelBuilder &builder) { fused.emit(builder); });
-  launch(op, kernel, fused.roots(), fused.launchShape());
+  launch(op, kernel, fused.views(), fused.launchShape());
 }
 
 void LowerKernels::lower(AttentionOp op) {
@@ -92,7 +110,7 @@ void LowerKernels::lower(AttentionOp op) {
   FlatSymbolRefAttr kernel =
       kernelFor(op.getLoc(), shape.key(),
                 [&](KernelBuilder &builder) { emitAttention(builder, shape); });
-  launch(op, kernel, shape.roots(), shape.forwardLaunch());
+  launch(op, kernel, shape.views, shape.forwardLaunch());
 }
 
 void LowerKernels::lower(AttentionBackwardOp op) {
@@ -102,7 +120,7 @@ void LowerKernels::lower(AttentionBackwardOp op) {
       kernelFor(op.getLoc(), shape.key(), [&](KernelBuilder &builder) {
         emitAttentionBackward(builder, shape);
       });
-  launch(op, kernel, shape.roots(), shape.backwardLaunch());
+  launch(op, kernel, shape.views, shape.backwardLaunch());
 }
 
 void LowerKernels::runOnOperation() {

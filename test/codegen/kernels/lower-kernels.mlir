@@ -17,11 +17,12 @@ func.func @equal_kernels_are_one(%x: tensor<4x128xf32>, %y: tensor<4x128xf32>) -
   return %0, %1 : tensor<4x128xf32>, tensor<4x128xf32>
 }
 
-// Views are in the kernel: the launch takes what they view.
+// Strides are in the kernel, offsets in the launch.
 // CHECK-LABEL: @views_are_read_in_place
 func.func @views_are_read_in_place(%x: tensor<4x128xf32>) -> tensor<4x16xf32> {
-  // CHECK-NOT: ff.slice
-  // CHECK: ff.launch @{{.*}}(%arg0) iterations 4
+  // CHECK: %[[FLAT:.*]] = ff.reshape %arg0
+  // CHECK: %[[START:.*]] = ff.slice %[[FLAT]] dim 0 at 16
+  // CHECK: ff.launch @{{.*}}(%[[START]]) iterations 4
   %s = ff.slice %x dim 1 at 16 : tensor<4x128xf32> to tensor<4x16xf32>
   %0 = ff.fused (%s) domain [4, 16] reduced 0 : (tensor<4x16xf32>) -> tensor<4x16xf32> {
   ^bb0(%a: tensor<4x16xf32>):
