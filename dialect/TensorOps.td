@@ -514,6 +514,10 @@ def FF_FusedOp : FF_TensorOp<"fused", [
     With `columns` the body reduces over leading dims instead: its only
     reductions are over `columns` and nothing uses their results inside.
 
+    A body whose only computation is one `ff.concat` of block arguments and
+    constants joins them; they have the shapes of its operands.
+
+    Operands may be views of any strides: `ff-lower-kernels` reads them in place.
     `ff-form-kernels` makes these, and `ff-lower-kernels` turns them into loops.
 
     Example:
@@ -554,7 +558,8 @@ def FF_LaunchOp : FF_TensorOp<"launch", [
     computes the iterations [begin, end) of [0, `iterations`); `buffers` is an
     array of pointers to the operands, then the results, each row-major. Pieces
     of at least `grain` iterations run in parallel. A result that nothing reads
-    is scratch memory.
+    is scratch memory. The results share no memory with the operands: kernels
+    read operands again after they have written results.
 
     Example:
     ```mlir

@@ -125,6 +125,12 @@ void LowerKernels::lower(AttentionBackwardOp op) {
 
 void LowerKernels::runOnOperation() {
   kernels.clear();
+  if (vectorBytes < 16 || !llvm::isPowerOf2_64(vectorBytes)) {
+    getOperation().emitError()
+        << "vector-bytes must be a power of two of at least 16, got "
+        << vectorBytes.getValue();
+    return signalPassFailure();
+  }
   SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
   for (func::FuncOp function : functions) {
     if (function.isExternal())

@@ -1,4 +1,5 @@
 // RUN: ff-kernel-test %s
+// RUN: ff-kernel-test --vector-bytes=32 %s
 
 func.func @dit(%qkv: tensor<2x16x384xf32>, %do: tensor<2x16x4x32xf32>) -> (tensor<2x16x4x32xf32>, tensor<2x4x16xf32>, tensor<2x16x4x32xf32>, tensor<2x16x4x32xf32>, tensor<2x16x4x32xf32>) {
   %q0 = ff.slice %qkv dim 2 at 0 : tensor<2x16x384xf32> to tensor<2x16x128xf32>

@@ -1,4 +1,5 @@
 // RUN: ff-kernel-test %s
+// RUN: ff-kernel-test --vector-bytes=32 %s
 // What stands in a diffusion transformer: many operations in few kernels.
 
 func.func @block(%x: tensor<4x16x128xf32>, %c: tensor<4x128xf32>, %wm: tensor<384x128xf32>, %bm: tensor<384xf32>, %w1: tensor<512x128xf32>, %b1: tensor<512xf32>, %w2: tensor<128x512xf32>, %b2: tensor<128xf32>) -> tensor<4x16x128xf32> attributes {test.range = [-0.3, 0.3]} {

@@ -1,4 +1,5 @@
 // RUN: ff-kernel-test %s
+// RUN: ff-kernel-test --vector-bytes=32 %s
 
 func.func @add_1d(%a: tensor<1000xf32>, %b: tensor<1000xf32>) -> tensor<1000xf32> {
   %0 = arith.addf %a, %b : tensor<1000xf32>

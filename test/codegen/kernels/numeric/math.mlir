@@ -1,4 +1,5 @@
 // RUN: ff-kernel-test %s
+// RUN: ff-kernel-test --vector-bytes=32 %s
 // The functions of math, and the activations made of them.
 
 func.func @exp(%x: tensor<5000xf32>) -> tensor<5000xf32> attributes {test.range = [-20.0, 20.0], test.tolerance = 1.0e-6 : f64} {

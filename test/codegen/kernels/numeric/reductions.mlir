@@ -1,4 +1,5 @@
 // RUN: ff-kernel-test %s
+// RUN: ff-kernel-test --vector-bytes=32 %s
 
 func.func @rows(%a: tensor<8x130xf32>) -> tensor<8xf32> {
   %0 = ff.reduce <sum> %a dims [1] : tensor<8x130xf32> to tensor<8xf32>
