@@ -61,8 +61,8 @@ inline constexpr llvm::StringLiteral kOutputAttr = "ff.output";
 /// On a block's argument: the name of the parameter, relative to the block.
 inline constexpr llvm::StringLiteral kParamAttr = "ff.param";
 
-/// Whether collectives may stand in `func`: it is a program, or the forward of a
-/// component, which only programs call.
+/// Whether collectives may stand in `func`: it is a program, or the forward of
+/// a component, which only programs call.
 inline bool holdsCollectives(mlir::Operation *func) {
   return func->hasAttr(kProgramAttr) || func->hasAttr(kForwardAttr);
 }

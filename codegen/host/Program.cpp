@@ -411,8 +411,8 @@ LogicalResult FunctionLowering::run() {
       isProgram ? ("ff_program_" + func.getName()).str() : func.getName().str();
   func.setName((func.getName() + ".tensors").str());
   for (auto launch : func.getBody().getOps<LaunchOp>())
-    mostBuffers = std::max<int64_t>(
-        mostBuffers, launch->getNumOperands() + launch->getNumResults());
+    mostBuffers = std::max<int64_t>(mostBuffers, launch->getNumOperands() +
+                                                     launch->getNumResults());
   beginPart();
   for (Operation &op : func.getBody().front()) {
     if (opsInPart >= kOpsPerPart) {
