@@ -2,8 +2,8 @@
 
 // CHECK-LABEL: @equal_kernels_are_one
 func.func @equal_kernels_are_one(%x: tensor<4x128xf32>, %y: tensor<4x128xf32>) -> (tensor<4x128xf32>, tensor<4x128xf32>) {
-  // CHECK: ff.launch @[[K:.*]](%arg0) iterations 512 grain 4096
-  // CHECK: ff.launch @[[K]](%arg1)
+  // CHECK: ff.launch @[[$K:.*]](%arg0) iterations 512 grain 4096
+  // CHECK: ff.launch @[[$K]](%arg1)
   %0 = ff.fused (%x) domain [4, 128] reduced 0 : (tensor<4x128xf32>) -> tensor<4x128xf32> {
   ^bb0(%a: tensor<4x128xf32>):
     %e = math.exp %a : tensor<4x128xf32>
@@ -50,5 +50,5 @@ func.func @attention(%q: tensor<2x32x4x8xf32>) -> tensor<2x32x4x8xf32> {
   return %o : tensor<2x32x4x8xf32>
 }
 
-// CHECK: func.func private @[[K]](%{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64) attributes {ff.kernel}
+// CHECK: func.func private @[[$K]](%{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64) attributes {ff.kernel}
 // CHECK: llvm.intr.masked.store
