@@ -107,7 +107,8 @@ OwningOpRef<ModuleOp> Importer::run() {
     for (auto &program : programs)
       if (program.get() != train)
         buildProgram(*program);
-    if (train->ok && llvm::all_of(programs, [](auto &p) { return p->ok; })) {
+    if (train->built &&
+        llvm::all_of(programs, [](auto &p) { return p->built; })) {
       checkComponents(inTraining);
       modules.checkUses();
     }

@@ -38,7 +38,8 @@ private:
     unsigned number = 0;
     mlir::func::FuncOp func;
     SMLoc returnLoc;
-    bool ok = false;
+    bool parsed = false;
+    bool built = false; ///< `func` is complete
   };
 
   // Import.cpp

@@ -152,7 +152,7 @@ void Importer::addSamplePolicy(NamedAttrList &attrs) {
         .note(spec.locOf("train"), "set 'ema_decay' here");
   NamedAttrList dict(sectionAttr("sample"));
   Program *program = requireProgram("sample", "to sample by");
-  if (program && program->ok) {
+  if (program && program->built) {
     dict.set("inputs", sampleInputs(*program));
     if (spec.has("sample.image")) {
       checkImage(*program);

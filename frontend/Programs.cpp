@@ -32,7 +32,7 @@ void Importer::parsePrograms() {
     program->name = entry.key;
     program->loc = entry.keyLoc;
     program->number = programs.size();
-    program->ok = true;
+    program->parsed = true;
     const Node *inputs = entry.value->get("inputs");
     if (inputs && inputs->isArray()) {
       for (const auto &item : inputs->items) {
@@ -45,7 +45,7 @@ void Importer::parsePrograms() {
               .note("for example: \"" + input.name + ": [B, C, H, W]\"");
           parsed = false;
         }
-        program->ok &= parsed;
+        program->parsed &= parsed;
         if (parsed)
           program->inputs.push_back(std::move(input));
       }
@@ -54,14 +54,14 @@ void Importer::parsePrograms() {
     bool parsed = forward && forward->isString() &&
                   parseForward(*forward, diags, program->body);
     program->forwardLoc = forward ? forward->loc : entry.keyLoc;
-    program->ok &= parsed;
+    program->parsed &= parsed;
     if (const Node *bundle = spec.sectionNode("bundle"))
       if (const Entry *component = bundle->find(entry.key)) {
         diags
             .error(entry.keyLoc,
                    "'" + entry.key + "' names a program and a component")
             .note(component->keyLoc, "the component is declared here");
-        program->ok = false;
+        program->parsed = false;
       }
     programs.push_back(std::move(program));
   }
@@ -228,9 +228,8 @@ bool Importer::bindProgramInputs(Program &program, Scope &scope) {
 //===----------------------------------------------------------------------===//
 
 void Importer::buildProgram(Program &program) {
-  if (!program.ok)
+  if (!program.parsed)
     return;
-  program.ok = false;
   bool isTrain = program.name == stringOf("train", "program");
   bool isSample = program.name == stringOf("sample", "program");
   FunctionState state(context);
@@ -323,11 +322,11 @@ void Importer::finishProgram(Program &program, const Val &result,
     if (argument.use_empty())
       diags.warning(input.loc, "input '" + input.name + "' of the program '" +
                                    program.name + "' is not used");
-  program.ok = true;
+  program.built = true;
 }
 
 void Importer::checkLoss(Program &program) {
-  if (!program.ok)
+  if (!program.built)
     return;
   auto results = program.func.getResultTypes();
   auto type = cast<RankedTensorType>(results.front());
@@ -345,5 +344,5 @@ void Importer::checkLoss(Program &program) {
                                     "returns " +
                                     got)
       .note("mean(x) reduces a tensor to a scalar");
-  program.ok = false;
+  program.built = false;
 }
