@@ -6,6 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 root=$(cd ../.. && pwd)
 "$root/tools/setup.sh"
+mkdir -p out
 "$root/build/release/bin/ff-compile" pipeline.toml -o out/digits
 out/digits --out out --resume none --threads 2 "$@"
 out/digits --out out --sample
