@@ -156,12 +156,15 @@ def transpose(x: Value, order: Sequence[int]) -> Tensor:
 
 
 def getitem(x: Value, index) -> Tensor:
-    """x[index] as NumPy means it, so also the lookup of an embedding."""
+    """x[index], of integers and slices, or of an array of row numbers."""
     x = wrap(x)
 
     def pull(c: np.ndarray):
         grad = np.zeros_like(x.value)
-        np.add.at(grad, index, c)  # an element may be read more than once
+        if isinstance(index, np.ndarray):
+            np.add.at(grad, index, c)  # an element may be read more than once
+        else:
+            grad[index] = c
         return (grad,)
     return Tensor(x.value[index], (x,), pull)
 
