@@ -81,28 +81,32 @@ bool Spec::load(StringRef path, const ImportOptions &options) {
   return true;
 }
 
-bool Spec::loadImport(const Node &import, StringRef importer) {
-  StringRef name = import.string;
-  SmallString<256> file;
+/// Where the file that is imported lies, or nothing after an error.
+std::optional<std::string> Spec::findImport(const Node &import,
+                                            StringRef importer) {
   std::vector<std::string> folders{path::parent_path(importer).str()};
   folders.insert(folders.end(), libraryPaths.begin(), libraryPaths.end());
-  bool found = false;
   for (const std::string &folder : folders) {
-    file = folder;
-    path::append(file, name);
+    SmallString<256> file(folder);
+    path::append(file, import.string);
     if (!path::has_extension(file))
       file += ".toml";
-    if ((found = fs::exists(file) && !fs::is_directory(file)))
-      break;
+    if (fs::exists(file) && !fs::is_directory(file))
+      return file.str().str();
   }
-  if (!found) {
-    for (std::string &folder : folders)
-      if (folder.empty())
-        folder = ".";
-    diags.error(import.loc, "cannot find '" + name + "' to import")
-        .note("looked in " + quotedList(folders));
+  for (std::string &folder : folders)
+    if (folder.empty())
+      folder = ".";
+  diags.error(import.loc, "cannot find '" + import.string + "' to import")
+      .note("looked in " + quotedList(folders));
+  return std::nullopt;
+}
+
+bool Spec::loadImport(const Node &import, StringRef importer) {
+  std::optional<std::string> found = findImport(import, importer);
+  if (!found)
     return false;
-  }
+  StringRef name = import.string, file = *found;
   std::string identity = identityOf(file);
   auto cycle =
       llvm::find_if(reading, [&](auto &r) { return r.first == identity; });
@@ -119,8 +123,8 @@ bool Spec::loadImport(const Node &import, StringRef importer) {
   reading.push_back({identity, import.loc});
   auto buffer = llvm::MemoryBuffer::getFile(file);
   if (!buffer) {
-    diags.error(import.loc, "cannot read '" + file.str() +
-                                "': " + buffer.getError().message());
+    diags.error(import.loc,
+                "cannot read '" + file + "': " + buffer.getError().message());
     return false;
   }
   StringRef text = diags.addFile(std::move(*buffer));
@@ -128,7 +132,7 @@ bool Spec::loadImport(const Node &import, StringRef importer) {
   if (!root)
     return false;
   root->loc = SMLoc::getFromPointer(text.data());
-  files.push_back({file.str().str(), std::move(root)});
+  files.push_back({file.str(), std::move(root)});
   const Node &table = *files.back().root;
   std::string here = files.back().path;
   validateFile(files.back(), /*isSpec=*/false);

@@ -64,6 +64,7 @@ private:
   };
 
   bool loadFile(StringRef path, StringRef identity);
+  std::optional<std::string> findImport(const Node &import, StringRef importer);
   bool loadImport(const Node &import, StringRef importer);
   void applyOverride(StringRef key, StringRef value);
   void loadDefaults();
