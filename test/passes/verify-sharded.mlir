@@ -107,3 +107,19 @@ func.func private @collective_in_block() attributes {ff.block = "Block"} {
   ff.release %u
   return
 }
+
+// -----
+
+ff.component @net attributes {module = "Net", train = #ff.train<frozen>} {
+  ff.parameter @w : tensor<4xf32> init <constant, 0.0 : f64, 0.0 : f64>
+}
+func.func private @net_forward() attributes {ff.forward = "Net"} {
+  return
+}
+func.func @forward_in_branch(%c: i1) attributes {ff.program = "sample"} {
+  scf.if %c {
+    // expected-error @below {{calls a function with collectives from elsewhere than the straight line of a program}}
+    func.call @net_forward() : () -> ()
+  }
+  return
+}
