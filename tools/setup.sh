@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 preset=${1:-release}
 
 packages=(
-  cmake ninja-build ccache lld-19 clang-19 clang-format-19      # build
+  cmake ninja-build ccache lld-19 clang-19 clang-format-19 libclang-rt-19-dev  # build
   llvm-19-dev libmlir-19-dev mlir-19-tools llvm-19-tools         # compiler
   libtomlplusplus-dev                                            # frontend
   libdnnl-dev libgloo-dev libpng-dev nlohmann-json3-dev libcli11-dev libfmt-dev libspdlog-dev libxxhash-dev  # runtime
@@ -30,7 +30,8 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 
 if [ ! -f "build/$preset/build.ninja" ]; then
-  cmake --preset "$preset" >"/tmp/ff-configure-$preset.log" 2>&1 || { cat "/tmp/ff-configure-$preset.log"; exit 1; }
+  mkdir -p build
+  cmake --preset "$preset" >"build/configure-$preset.log" 2>&1 || { cat "build/configure-$preset.log"; exit 1; }
 fi
 echo "Building build/$preset"
 cmake --build --preset "$preset" -- --quiet
