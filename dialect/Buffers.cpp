@@ -14,10 +14,13 @@
 using namespace mlir;
 using namespace ff;
 
+int64_t ff::getElementBytes(Type element) {
+  return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+}
+
 int64_t ff::getBytes(Type type) {
   auto tensor = cast<RankedTensorType>(type);
-  return tensor.getNumElements() *
-         llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+  return tensor.getNumElements() * getElementBytes(tensor.getElementType());
 }
 
 /// Values that lie somewhere else by their nature.

@@ -24,6 +24,9 @@ inline constexpr llvm::StringLiteral kFrameBytesAttr = "ff.frame_bytes";
 inline constexpr llvm::StringLiteral kGatherSlotsAttr = "ff.gather_slots";
 inline constexpr llvm::StringLiteral kGradSlotsAttr = "ff.grad_slots";
 
+/// Bytes of an element in memory; a bool takes one.
+int64_t getElementBytes(mlir::Type element);
+
 /// Bytes of a row-major tensor.
 int64_t getBytes(mlir::Type tensor);
 

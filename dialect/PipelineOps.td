@@ -26,7 +26,7 @@ def FF_ComponentOp : FF_Op<"component", [
 
     Example:
     ```mlir
-    ff.component @dit {module = "DiT", train = #ff.train<full>} {
+    ff.component @dit attributes {module = "DiT", train = #ff.train<full>} {
       ff.parameter @"final.weight" : tensor<4x128xf32> init <normal, 0.0 : f64, 0.02 : f64>
     }
     ```

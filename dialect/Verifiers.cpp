@@ -120,7 +120,7 @@ LogicalResult UnitOp::verifySymbolUses(SymbolTableCollection &tables) {
     return emitOpError() << getComponentAttr() << " is not a component";
   llvm::StringSet<> seen;
   for (auto group : getGroups().getAsRange<GroupAttr>()) {
-    for (StringAttr name : group.getParams()) {
+    for (auto [i, name] : llvm::enumerate(group.getParams())) {
       auto param =
           dyn_cast_or_null<ParameterOp>(tables.lookupSymbolIn(component, name));
       if (!param) // C1
@@ -131,6 +131,13 @@ LogicalResult UnitOp::verifySymbolUses(SymbolTableCollection &tables) {
       if (dtype != group.getDtype()) // C2
         return emitOpError() << "group of " << group.getDtype() << " holds '"
                              << name.getValue() << "' of " << dtype;
+      bool isLast = i + 1 == group.getOffsets().size();
+      int64_t limit = isLast ? group.getNumel() : group.getOffsets()[i + 1];
+      int64_t end = group.getOffsets()[i] +
+                    cast<RankedTensorType>(param.getType()).getNumElements();
+      if (end > limit) // C2 of #ff.group
+        return emitOpError() << "'" << name.getValue() << "' ends at element "
+                             << end << " of its group, beyond " << limit;
       if (!seen.insert(name.getValue()).second) // C3
         return emitOpError()
                << "'" << name.getValue() << "' stands in two groups";

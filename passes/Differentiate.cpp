@@ -118,7 +118,9 @@ void Differentiator::markActive(Block &body, llvm::DenseSet<Value> &active) {
 
 /// The slices as one concatenation where they do not overlap; zeros fill gaps.
 static Value concatSlices(OpBuilder &b, Location loc, RankedTensorType type,
-                          MutableArrayRef<Contributions::Slice> slices) {
+                          ArrayRef<Contributions::Slice> unordered) {
+  // Slices that start alike overlap, so their order here is of no matter.
+  SmallVector<Contributions::Slice> slices(unordered);
   int64_t dim = slices[0].dim, end = 0;
   llvm::sort(slices,
              [](const auto &x, const auto &y) { return x.start < y.start; });
@@ -201,6 +203,9 @@ Differentiator::backward(Block &body, OpBuilder builder,
            static_cast<int64_t>(slice.getStart()), resultGrads[0]});
       continue;
     }
+    if (isa<AttentionOp>(op) && resultGrads[1])
+      return op->emitOpError("has no gradient with respect to its second "
+                             "result, the logarithm of the denominator");
     auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
     if (!differentiable)
       return op->emitOpError("has no gradient, but a trainable parameter "
@@ -296,6 +301,7 @@ private:
   Block &forward;
   llvm::SetVector<Value> saved;
   SmallVector<Value> cheapNeeds;
+  llvm::DenseMap<Value, bool> available; ///< given `saved`
 };
 
 } // namespace
@@ -311,10 +317,15 @@ static bool isCheap(Operation *op) {
 bool Residuals::isAvailable(Value value) {
   if (saved.contains(value) || !isForward(value))
     return true;
+  if (auto it = available.find(value); it != available.end())
+    return it->second;
   Operation *def = value.getDefiningOp();
-  return isCheap(def) && llvm::all_of(def->getOperands(), [&](Value operand) {
-           return isAvailable(operand);
-         });
+  bool result =
+      isCheap(def) && llvm::all_of(def->getOperands(), [&](Value operand) {
+        return isAvailable(operand);
+      });
+  available[value] = result;
+  return result;
 }
 
 void Residuals::need(Value value, Operation *user) {
@@ -337,8 +348,10 @@ void Residuals::need(Value value, Operation *user) {
 
 SmallVector<Value> Residuals::getSaved() {
   for (Value value : cheapNeeds)
-    if (!isAvailable(value))
+    if (!isAvailable(value)) {
       saved.insert(value);
+      available.clear();
+    }
   SmallVector<Value> order(saved.begin(), saved.end());
   llvm::sort(order, [](Value a, Value b) {
     if (a.getDefiningOp() != b.getDefiningOp())

@@ -29,7 +29,7 @@ def FormUnits : Pass<"ff-form-units", "mlir::ModuleOp"> {
 
     Input:
     ```mlir
-    ff.component @dit {module = "DiT", train = #ff.train<full>} {
+    ff.component @dit attributes {module = "DiT", train = #ff.train<full>} {
       ff.parameter @"blocks.0.w" : tensor<4x4xf32> init <constant, 0.0 : f64, 0.0 : f64> in "blocks.0"
     }
     ```
@@ -184,6 +184,16 @@ def ScheduleCollectives : Pass<"ff-schedule-collectives", "mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["ff::FFDialect"];
+}
+
+def VerifyScheduled : Pass<"ff-verify-scheduled", "mlir::ModuleOp"> {
+  let summary = "Each collective is started once and waited for once";
+  let description = [{
+    Exit form of the stage `schedule`, the sequence that every rank runs (V5):
+    each `ff.gather_start` has one `ff.gather_wait`, which has one `ff.release`
+    after it; no unit is started while it is whole; each `ff.reduce_gradients` is
+    waited for before the unit is reduced again and before the program ends.
+  }];
 }
 
 def PlanMemory : Pass<"ff-plan-memory", "mlir::ModuleOp"> {

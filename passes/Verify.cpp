@@ -8,6 +8,7 @@
 
 #include "dialect/FF.h"
 #include "dialect/Units.h"
+#include "dialect/View.h"
 #include "passes/Passes.h"
 #include "passes/Spec.h"
 
@@ -131,7 +132,10 @@ struct VerifyShardedPass : ff::impl::VerifyShardedBase<VerifyShardedPass> {
     ModuleOp module = getOperation();
     std::string train = getTrainProgram(module);
     for (auto func : module.getOps<func::FuncOp>()) {
-      if (failed(verifyPlacement(func)) || failed(verifyReleases(func)) ||
+      if (func.isDeclaration())
+        continue;
+      if (failed(verifyPlacement(func)) || failed(verifyNames(module, func)) ||
+          failed(verifyReleases(func)) ||
           (func.getName() == train && failed(verifyReductions(module, func))))
         return signalPassFailure();
     }
@@ -166,6 +170,62 @@ private:
     return failure(result.wasInterrupted());
   }
 
+  /// Readers through views read the parameter itself.
+  static LogicalResult verifyReaders(ViewOp view, Value value,
+                                     Operation *release) {
+    for (Operation *reader : value.getUsers()) {
+      if (isViewOp(reader)) {
+        if (failed(verifyReaders(view, reader->getResult(0), release)))
+          return failure();
+        continue;
+      }
+      if (reader->isBeforeInBlock(release))
+        continue;
+      InFlightDiagnostic diag = reader->emitOpError()
+                                << "reads '" << view.getParam()
+                                << "' after its release";
+      diag.attachNote(release->getLoc()) << "released here";
+      return diag;
+    }
+    return success();
+  }
+
+  /// `name` is a parameter of the unit, of type `type`.
+  static LogicalResult verifyName(ModuleOp module, Operation *op,
+                                  FlatSymbolRefAttr unitName, StringRef name,
+                                  Type type) {
+    auto unit = module.lookupSymbol<UnitOp>(unitName);
+    auto component = module.lookupSymbol<ComponentOp>(unit.getComponentAttr());
+    bool member = llvm::any_of(
+        unit.getGroups().getAsRange<GroupAttr>(), [&](GroupAttr group) {
+          return llvm::any_of(group.getParams(), [&](StringAttr param) {
+            return param.getValue() == name;
+          });
+        });
+    if (!member)
+      return op->emitOpError()
+             << "names '" << name << "', which is not in " << unitName;
+    Type want = component.lookupSymbol<ParameterOp>(name).getType();
+    if (type != want)
+      return op->emitOpError() << "has type " << type << " for '" << name
+                               << "', which is " << want;
+    return success();
+  }
+
+  static LogicalResult verifyNames(ModuleOp module, func::FuncOp func) {
+    for (auto view : func.getBody().getOps<ViewOp>())
+      if (failed(verifyName(module, view, view.getUnitSymbol(), view.getParam(),
+                            view.getType())))
+        return failure();
+    for (auto reduce : func.getBody().getOps<ReduceGradientsOp>())
+      for (auto [grad, name] : llvm::zip_equal(
+               reduce.getGrads(), reduce.getParams().getAsRange<StringAttr>()))
+        if (failed(verifyName(module, reduce, reduce.getUnitAttr(),
+                              name.getValue(), grad.getType())))
+          return failure();
+    return success();
+  }
+
   static LogicalResult verifyReleases(func::FuncOp func) {
     for (auto gather : func.getBody().getOps<GatherOp>()) {
       Operation *release = nullptr;
@@ -180,14 +240,8 @@ private:
         return gather.emitOpError("is never released");
       for (Operation *user : gather->getUsers())
         if (auto view = dyn_cast<ViewOp>(user))
-          for (Operation *reader : view->getUsers())
-            if (release->isBeforeInBlock(reader)) {
-              InFlightDiagnostic diag = reader->emitOpError()
-                                        << "reads '" << view.getParam()
-                                        << "' after its release";
-              diag.attachNote(release->getLoc()) << "released here";
-              return diag;
-            }
+          if (failed(verifyReaders(view, view.getResult(), release)))
+            return failure();
     }
     return success();
   }

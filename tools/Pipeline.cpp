@@ -87,6 +87,7 @@ void ff::buildStage(OpPassManager &pm, Stage stage,
     // True after it: collectives are in one order, started early enough to
     // overlap with compute.
     pm.addPass(createScheduleCollectives());
+    pm.addPass(createVerifyScheduled());
     return;
 
   case Stage::PlanMemory: {

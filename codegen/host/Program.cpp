@@ -28,7 +28,7 @@ HostModule::HostModule(ModuleOp module) : module(module) {
   for (auto [number, unit] : llvm::enumerate(module.getOps<UnitOp>())) {
     unitNumbers[unit.getSymNameAttr()] = number;
     for (auto attr : unit.getGroups().getAsRange<GroupAttr>()) {
-      int64_t bytes = attr.getDtype().getIntOrFloatBitWidth() / 8;
+      int64_t bytes = getElementBytes(attr.getDtype());
       for (auto [name, offset] :
            llvm::zip_equal(attr.getParams(), attr.getOffsets()))
         places[{unit.getSymNameAttr(), name}] = {group, offset * bytes};
@@ -40,8 +40,10 @@ HostModule::HostModule(ModuleOp module) : module(module) {
 HostModule::GroupPlace HostModule::lookup(FlatSymbolRefAttr unit,
                                           StringAttr param) const {
   // Names in operations carry no type, names in groups may: compare by text.
-  return places.lookup(
+  auto it = places.find(
       {unit.getAttr(), StringAttr::get(param.getContext(), param.getValue())});
+  assert(it != places.end() && "ff-verify-sharded holds");
+  return it->second;
 }
 
 LLVM::LLVMFuncOp HostModule::declare(StringRef name, Type result,
@@ -225,7 +227,7 @@ Value FunctionLowering::pointerTo(Value value) {
   StridedView view = resolveView(value);
   int64_t bytes =
       view.offset *
-      cast<RankedTensorType>(value.getType()).getElementTypeBitWidth() / 8;
+      getElementBytes(cast<RankedTensorType>(value.getType()).getElementType());
   Value root = rootPointer(view.root);
   return bytes ? advance64(root, bytes) : root;
 }

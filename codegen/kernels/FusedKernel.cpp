@@ -218,7 +218,8 @@ void FusedKernel::prepareScalars(Value value) {
       scalarOf(value);
     return;
   }
-  if (kept.contains(value) || inputs.contains(value))
+  if (kept.contains(value) || inputs.contains(value) ||
+      !prepared.insert(value).second)
     return;
   for (Value operand : value.getDefiningOp()->getOperands())
     prepareScalars(operand);

@@ -107,6 +107,9 @@ private:
   int64_t stageOf(mlir::Value value);
   void prepareScalars(mlir::Value value);
   void visitNeeded(mlir::Value value, int64_t pass);
+  /// Bodies are graphs with shared values: a walk meets each value once.
+  llvm::DenseSet<mlir::Value> prepared;
+  llvm::DenseSet<std::pair<mlir::Value, int64_t>> visited;
   void planStashes(llvm::MutableArrayRef<Pass> passes);
   void keepResults(Pass &pass);
 

@@ -31,10 +31,17 @@ static bool feedsKernel(Value view) {
 }
 
 static bool reachesReduction(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<ReduceOp>(op))
-    return true;
-  return isElementwise(op) && llvm::any_of(op->getOperands(), reachesReduction);
+  SmallVector<Value> open{value};
+  llvm::DenseSet<Value> seen;
+  while (!open.empty()) {
+    Value next = open.pop_back_val();
+    Operation *op = next.getDefiningOp();
+    if (isa_and_nonnull<ReduceOp>(op))
+      return true;
+    if (seen.insert(next).second && isElementwise(op))
+      llvm::append_range(open, op->getOperands());
+  }
+  return false;
 }
 
 /// Operations that are cheaper to do again for each repeated element than to

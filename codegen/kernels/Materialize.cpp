@@ -94,7 +94,7 @@ static void materializeReturn(func::ReturnOp op, Copies &copies) {
   llvm::DenseSet<Value> seen;
   for (OpOperand &operand : op->getOpOperands()) {
     Value root = resolveView(operand.get()).root;
-    if (isa<BlockArgument>(root))
+    if (liesElsewhere(root))
       copies.replace(operand);
     root = resolveView(operand.get()).root;
     if (seen.insert(root).second)

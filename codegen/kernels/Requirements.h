@@ -23,6 +23,13 @@ enum class Requirement {
 
 Requirement requirementOf(mlir::OpOperand &operand);
 
+/// Whether `root` lies in memory that its function does not own, so that a
+/// result of the function must be copied from it.
+inline bool liesElsewhere(mlir::Value root) {
+  return llvm::isa<mlir::BlockArgument>(root) ||
+         llvm::isa<ParamOp, LossSeedOp>(root.getDefiningOp());
+}
+
 /// Whether `operand` lies in memory as its operation needs it.
 bool meetsRequirement(mlir::OpOperand &operand);
 

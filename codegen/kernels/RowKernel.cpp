@@ -65,7 +65,8 @@ static bool isExpensive(Operation *op) {
 }
 
 void FusedKernel::visitNeeded(Value value, int64_t pass) {
-  if (isInvariant(value) || inputs.contains(value))
+  if (isInvariant(value) || inputs.contains(value) ||
+      !visited.insert({value, pass}).second)
     return;
   auto result = llvm::find(yield.getValues(), value);
   if (result != yield.getValues().end() && stageOf(value) < pass)

@@ -103,8 +103,11 @@ static LogicalResult verifyReturn(func::ReturnOp op) {
   llvm::DenseSet<Value> seen;
   for (auto [i, value] : llvm::enumerate(op.getOperands())) {
     Value root = resolveView(value).root; // K5
-    if (isa<BlockArgument>(root))
-      return op.emitOpError() << "returns an argument as result " << i;
+    if (liesElsewhere(root))
+      return op.emitOpError()
+             << "returns "
+             << (isa<BlockArgument>(root) ? "an argument" : "a parameter")
+             << " as result " << i;
     if (!seen.insert(root).second)
       return op.emitOpError() << "returns one value twice, as result " << i;
   }

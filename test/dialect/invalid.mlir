@@ -204,3 +204,20 @@ ff.unit @net.root of @net groups [
 
 // expected-error @below {{group has 1 params and 2 offsets}}
 #group = #ff.group<f32, trainable = true, reduce = f32, numel = 32, params = ["w"], offsets = [0, 16]>
+
+// -----
+
+ff.component @net attributes {module = "Net", train = #ff.train<full>} {
+  ff.parameter @v : tensor<20xf32> init <constant, 0.0 : f64, 0.0 : f64>
+  ff.parameter @w : tensor<2xf32> init <constant, 0.0 : f64, 0.0 : f64>
+}
+// expected-error @below {{'v' ends at element 20 of its group, beyond 16}}
+ff.unit @net.root of @net groups [#ff.group<f32, trainable = true, reduce = f32, numel = 32, params = ["v", "w"], offsets = [0, 16]>] {root}
+
+// -----
+
+ff.component @net attributes {module = "Net", train = #ff.train<full>} {
+  ff.parameter @v : tensor<20xf32> init <constant, 0.0 : f64, 0.0 : f64>
+}
+// expected-error @below {{'v' ends at element 20 of its group, beyond 16}}
+ff.unit @net.root of @net groups [#ff.group<f32, trainable = true, reduce = f32, numel = 16, params = ["v"], offsets = [0]>] {root}

@@ -93,6 +93,19 @@ func.func @train() -> (tensor<f32> {ff.output = "loss"}) attributes {ff.program 
 
 // -----
 
+ff.component @net attributes {module = "Net", train = #ff.train<full>} {
+  ff.parameter @w : tensor<1x2x1x4xf32> init <constant, 0.0 : f64, 0.0 : f64>
+}
+func.func @train() -> (tensor<f32> {ff.output = "loss"}) attributes {ff.program = "train"} {
+  %w = ff.param @net::@w : tensor<1x2x1x4xf32>
+  // expected-error @below {{has no gradient with respect to its second result}}
+  %o, %l = ff.attention %w, %w, %w {scale = 0.5 : f64} : (tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>) -> (tensor<1x2x1x4xf32>, tensor<1x1x2xf32>)
+  %s = ff.reduce <sum> %l dims [0, 1, 2] : tensor<1x1x2xf32> to tensor<f32>
+  return %s : tensor<f32>
+}
+
+// -----
+
 // expected-error @below {{program 'train' is trained, so it must return one scalar, the loss}}
 func.func @train(%x: tensor<4xf32>) -> tensor<4xf32> attributes {ff.program = "train"} {
   return %x : tensor<4xf32>

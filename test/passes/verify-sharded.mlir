@@ -123,3 +123,48 @@ func.func @forward_in_branch(%c: i1) attributes {ff.program = "sample"} {
   }
   return
 }
+
+// -----
+
+ff.component @net attributes {module = "Net", train = #ff.train<frozen>} {
+  ff.parameter @w : tensor<2x2xf32> init <constant, 0.0 : f64, 0.0 : f64>
+}
+ff.unit @net.root of @net groups [#ff.group<f32, trainable = false, reduce = f32, numel = 16, params = ["w"], offsets = [0]>] {root}
+func.func @used_through_a_view() attributes {ff.program = "train"} {
+  %u = ff.gather @net.root : !ff.gathered
+  %w = ff.view %u["w"] : tensor<2x2xf32>
+  %t = ff.transpose %w [1, 0] : tensor<2x2xf32> to tensor<2x2xf32>
+  // expected-note @below {{released here}}
+  ff.release %u
+  // expected-error @below {{reads 'w' after its release}}
+  %y = arith.negf %t : tensor<2x2xf32>
+  return
+}
+
+// -----
+
+ff.component @net attributes {module = "Net", train = #ff.train<frozen>} {
+  ff.parameter @w : tensor<4xf32> init <constant, 0.0 : f64, 0.0 : f64>
+}
+ff.unit @net.root of @net groups [#ff.group<f32, trainable = false, reduce = f32, numel = 16, params = ["w"], offsets = [0]>] {root}
+func.func @unknown_name() attributes {ff.program = "train"} {
+  %u = ff.gather @net.root : !ff.gathered
+  // expected-error @below {{names 'nope', which is not in @net.root}}
+  %w = ff.view %u["nope"] : tensor<4xf32>
+  ff.release %u
+  return
+}
+
+// -----
+
+ff.component @net attributes {module = "Net", train = #ff.train<frozen>} {
+  ff.parameter @w : tensor<4xf32> init <constant, 0.0 : f64, 0.0 : f64>
+}
+ff.unit @net.root of @net groups [#ff.group<f32, trainable = false, reduce = f32, numel = 16, params = ["w"], offsets = [0]>] {root}
+func.func @other_type() attributes {ff.program = "train"} {
+  %u = ff.gather @net.root : !ff.gathered
+  // expected-error @below {{has type 'tensor<5xf32>' for 'w', which is 'tensor<4xf32>'}}
+  %w = ff.view %u["w"] : tensor<5xf32>
+  ff.release %u
+  return
+}
