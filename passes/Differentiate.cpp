@@ -47,8 +47,16 @@ struct Contributions {
     int64_t dim, start;
     Value grad;
   };
-  SmallVector<Value> whole;
+  /// The sum so far. Added to as gradients arrive, so that a sum over layers
+  /// holds one value and not one for each layer.
+  Value whole;
   SmallVector<Slice> slices;
+
+  void add(OpBuilder &b, Value grad) {
+    whole =
+        whole ? b.create<arith::AddFOp>(grad.getLoc(), whole, grad).getResult()
+              : grad;
+  }
 };
 
 class Differentiator {
@@ -151,19 +159,15 @@ static Value concatSlices(OpBuilder &b, Location loc, RankedTensorType type,
 static Value finish(OpBuilder &b, Value value, Contributions &parts) {
   Location loc = value.getLoc();
   auto type = cast<RankedTensorType>(value.getType());
-  SmallVector<Value> terms = parts.whole;
   if (!parts.slices.empty()) {
-    if (Value joined = concatSlices(b, loc, type, parts.slices)) {
-      terms.push_back(joined);
-    } else {
+    if (Value joined = concatSlices(b, loc, type, parts.slices))
+      parts.add(b, joined);
+    else
       for (Contributions::Slice &slice : parts.slices)
-        terms.push_back(concatSlices(b, loc, type, slice));
-    }
+        parts.add(b, concatSlices(b, loc, type, slice));
+    parts.slices.clear();
   }
-  Value sum;
-  for (Value term : terms)
-    sum = sum ? b.create<arith::AddFOp>(loc, sum, term).getResult() : term;
-  return sum;
+  return parts.whole;
 }
 
 //===----------------------------------------------------------------------===//
@@ -218,7 +222,7 @@ Differentiator::backward(Block &body, OpBuilder builder,
     for (auto [operand, want, grad] :
          llvm::zip_equal(op->getOperands(), wanted, operandGrads))
       if (want && grad)
-        grads[operand].whole.push_back(grad);
+        grads[operand].add(builder, grad);
   }
   return success();
 }
@@ -261,7 +265,7 @@ Differentiator::backwardCall(func::CallOp call, OpBuilder &builder,
       builder.create<func::CallOp>(call.getLoc(), variant->backward, operands);
   for (auto [arg, grad] :
        llvm::zip_equal(variant->gradArgs, backward.getResults()))
-    grads[call.getOperand(arg)].whole.push_back(grad);
+    grads[call.getOperand(arg)].add(builder, grad);
 
   for (auto [old, now] : llvm::zip(call.getResults(), forward.getResults())) {
     old.replaceAllUsesWith(now);
@@ -401,14 +405,14 @@ FailureOr<BlockVariant> Differentiator::getVariant(func::FuncOp block,
       active.insert(arg);
   markActive(forward, active);
 
+  auto builder = OpBuilder::atBlockEnd(back);
   llvm::DenseMap<Value, Contributions> grads;
   for (auto [value, has] :
        llvm::zip_equal(forward.getTerminator()->getOperands(), seeded))
     if (has)
-      grads[value].whole.push_back(
-          back->addArgument(value.getType(), value.getLoc()));
+      grads[value].add(builder,
+                       back->addArgument(value.getType(), value.getLoc()));
 
-  auto builder = OpBuilder::atBlockEnd(back);
   if (failed(backward(forward, builder, active, grads)))
     return failure();
   BlockVariant variant;
@@ -546,8 +550,8 @@ LogicalResult Differentiator::differentiateProgram(func::FuncOp program) {
   program.getBody().push_back(back);
   auto builder = OpBuilder::atBlockEnd(back);
   llvm::DenseMap<Value, Contributions> grads;
-  grads[loss].whole.push_back(
-      builder.create<LossSeedOp>(loss.getLoc(), loss.getType()));
+  grads[loss].add(builder,
+                  builder.create<LossSeedOp>(loss.getLoc(), loss.getType()));
   if (failed(backward(body, builder, active, grads)))
     return failure();
 

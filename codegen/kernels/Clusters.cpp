@@ -45,6 +45,14 @@ static bool isFusable(Operation *op) {
 // The graph
 //===----------------------------------------------------------------------===//
 
+ClusterGraph::ClusterGraph(Block &block) : block(block) {
+  unsigned stretch = 0;
+  for (Operation &op : block) {
+    stretch += isa<func::CallOp>(op);
+    stretchOf[&op] = stretch;
+  }
+}
+
 Cluster *ClusterGraph::create(ArrayRef<int64_t> domain) {
   clusters.push_back(std::make_unique<Cluster>());
   clusters.back()->domain.assign(domain.begin(), domain.end());
@@ -127,7 +135,8 @@ bool ClusterGraph::fits(const Cluster &cluster, Operation *op) const {
 }
 
 bool ClusterGraph::canJoin(Cluster *cluster, Operation *op) const {
-  if (cluster->ops.size() >= kMaxOps || !fits(*cluster, op))
+  if (cluster->ops.size() >= kMaxOps || !fits(*cluster, op) ||
+      !inOneStretch(cluster->ops.front(), op))
     return false;
   llvm::DenseSet<Operation *> visited;
   return llvm::none_of(op->getOperands(), [&](Value operand) {
@@ -138,7 +147,8 @@ bool ClusterGraph::canJoin(Cluster *cluster, Operation *op) const {
 
 bool ClusterGraph::canMerge(Cluster *a, Cluster *b) const {
   if (a->domain != b->domain || a->columns != b->columns ||
-      a->ops.size() + b->ops.size() > kMaxOps)
+      a->ops.size() + b->ops.size() > kMaxOps ||
+      !inOneStretch(a->ops.front(), b->ops.front()))
     return false;
   if (a->reduced && b->reduced && a->reduced != b->reduced)
     return false;
@@ -218,27 +228,13 @@ bool ClusterGraph::shareInput(Cluster *a, Cluster *b) const {
   return false;
 }
 
-/// The number of the stretch between two calls in which a cluster begins.
-/// Siblings of other stretches belong to other layers: one kernel for both
-/// would keep its results for long.
-llvm::DenseMap<const Cluster *, unsigned> ClusterGraph::stretches() const {
-  llvm::DenseMap<const Cluster *, unsigned> result;
-  unsigned stretch = 0;
-  for (Operation &op : block) {
-    stretch += isa<func::CallOp>(op);
-    if (Cluster *cluster = of(&op))
-      result.try_emplace(cluster, stretch);
-  }
-  return result;
-}
-
 void ClusterGraph::mergeSiblings() {
-  llvm::DenseMap<const Cluster *, unsigned> stretch = stretches();
   for (size_t i = 0; i < clusters.size(); ++i)
     for (size_t j = i + 1; j < clusters.size(); ++j) {
       Cluster *a = clusters[i].get(), *b = clusters[j].get();
       if (!a->ops.empty() && !b->ops.empty() && a->domain == b->domain &&
-          a->columns == b->columns && stretch[a] == stretch[b] &&
+          a->columns == b->columns &&
+          inOneStretch(a->ops.front(), b->ops.front()) &&
           a->ops.size() + b->ops.size() <= kMaxSiblingOps && shareInput(a, b) &&
           canMerge(a, b))
         merge(a, b);

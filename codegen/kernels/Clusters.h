@@ -33,7 +33,7 @@ struct Cluster {
 /// leave it and come back.
 class ClusterGraph {
 public:
-  explicit ClusterGraph(mlir::Block &block) : block(block) {}
+  explicit ClusterGraph(mlir::Block &block);
 
   /// Column reductions, each with the elementwise operations that only it uses.
   void formColumns();
@@ -62,13 +62,20 @@ private:
                  llvm::DenseSet<mlir::Operation *> &visited) const;
   bool inputsDependOn(Cluster *cluster, Cluster *target) const;
   void absorbProducers(Cluster *cluster);
-  llvm::DenseMap<const Cluster *, unsigned> stretches() const;
+  /// Whether two operations lie in one stretch between calls. A kernel of
+  /// operations around the call of a layer would keep what it reads alive
+  /// across the layer, and a sum over layers would keep a value for each of
+  /// them.
+  bool inOneStretch(mlir::Operation *a, mlir::Operation *b) const {
+    return stretchOf.lookup(a) == stretchOf.lookup(b);
+  }
   bool shareInput(Cluster *a, Cluster *b) const;
   void emitCluster(Cluster &cluster);
 
   mlir::Block &block;
   std::vector<std::unique_ptr<Cluster>> clusters;
   llvm::DenseMap<mlir::Operation *, Cluster *> clusterOf;
+  llvm::DenseMap<mlir::Operation *, unsigned> stretchOf;
 };
 
 } // namespace ff
