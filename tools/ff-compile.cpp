@@ -36,9 +36,11 @@ enum class Emit { Exe, Obj, LLVM, MLIR };
 /// The command line. An object of main, made after the options that LLVM's
 /// libraries registered for themselves are gone (some have the same names).
 struct Flags {
-  cl::opt<std::string> input{cl::Positional, cl::desc("<spec.toml>")};
+  cl::OptionCategory category{"ff-compile options"};
+  cl::opt<std::string> input{cl::Positional, cl::desc("<spec.toml>"),
+                             cl::cat(category)};
   cl::opt<std::string> output{"o", cl::desc("Output file"),
-                              cl::value_desc("file")};
+                              cl::value_desc("file"), cl::cat(category)};
   cl::opt<Emit> emit{
       "emit", cl::desc("What to write:"), cl::init(Emit::Exe),
       cl::values(
@@ -46,48 +48,57 @@ struct Flags {
           clEnumValN(Emit::Obj, "obj", "an object file"),
           clEnumValN(Emit::LLVM, "llvm", "LLVM IR, optimised"),
           clEnumValN(Emit::MLIR, "mlir",
-                     "the module after the stage --stop-after"))};
+                     "the module after the stage --stop-after")),
+      cl::cat(category)};
   cl::opt<std::string> stopAfter{
       "stop-after",
       cl::desc("Print the module after a stage: import, form-units, "
                "differentiate, kernels, shard, schedule, plan-memory, "
                "runtime-calls, llvm"),
-      cl::value_desc("stage")};
+      cl::value_desc("stage"), cl::cat(category)};
   cl::opt<bool> locations{"locations",
-                          cl::desc("Print locations with the module")};
+                          cl::desc("Print locations with the module"),
+                          cl::cat(category)};
   cl::opt<std::string> dumpDir{
       "dump-dir", cl::desc("Write the module after each stage here"),
-      cl::value_desc("folder")};
+      cl::value_desc("folder"), cl::cat(category)};
   cl::opt<bool> run{"run",
                     cl::desc("Train in this process instead of writing an "
-                             "executable; arguments of the trainer follow --")};
-  cl::opt<bool> check{"check", cl::desc("Only check the spec")};
+                             "executable; arguments of the trainer follow --"),
+                    cl::cat(category)};
+  cl::opt<bool> check{"check", cl::desc("Only check the spec"),
+                      cl::cat(category)};
   cl::opt<bool> plan{"plan",
-                     cl::desc("Print what a trainer with --ranks reserves")};
+                     cl::desc("Print what a trainer with --ranks reserves"),
+                     cl::cat(category)};
   cl::opt<unsigned> ranks{"ranks", cl::desc("Ranks of --plan (default 1)"),
-                          cl::init(1)};
+                          cl::init(1), cl::cat(category)};
   cl::list<std::string> overrides{
       "set", cl::desc("Replace a value of the spec (train.steps=10)"),
-      cl::value_desc("key=value")};
+      cl::value_desc("key=value"), cl::cat(category)};
   cl::list<std::string> library{"library",
                                 cl::desc("Folder with modules to import"),
-                                cl::value_desc("folder")};
-  cl::opt<bool> schema{"print-schema",
-                       cl::desc("Print a JSON Schema of specs")};
+                                cl::value_desc("folder"), cl::cat(category)};
+  cl::opt<bool> schema{"print-schema", cl::desc("Print a JSON Schema of specs"),
+                       cl::cat(category)};
   cl::opt<bool> reference{"print-reference",
-                          cl::desc("Print the language reference")};
+                          cl::desc("Print the language reference"),
+                          cl::cat(category)};
   cl::opt<bool> resolved{
       "print-resolved",
-      cl::desc("Print each value in force and where it came from")};
+      cl::desc("Print each value in force and where it came from"),
+      cl::cat(category)};
   cl::opt<std::string> cpu{"cpu",
                            cl::desc("CPU to compile for (default: native)"),
-                           cl::init("native")};
+                           cl::init("native"), cl::cat(category)};
   cl::opt<std::string> target{"target",
                               cl::desc("cpu (the only target of this version)"),
-                              cl::init("cpu")};
-  cl::opt<unsigned> optLevel{
-      "O", cl::Prefix, cl::desc("Optimisation level, 0 to 2"), cl::init(2)};
-  cl::opt<bool> timing{"timing", cl::desc("Print the time of each pass")};
+                              cl::init("cpu"), cl::cat(category)};
+  cl::opt<unsigned> optLevel{"O", cl::Prefix,
+                             cl::desc("Optimisation level, 0 to 2"),
+                             cl::init(2), cl::cat(category)};
+  cl::opt<bool> timing{"timing", cl::desc("Print the time of each pass"),
+                       cl::cat(category)};
   /// What follows "--".
   std::vector<std::string> trainerArgs;
 };

@@ -109,6 +109,16 @@ void ff::materializeOperands(Block &block) {
     emitConcat(op);
   for (ReshapeOp op : llvm::make_early_inc_range(block.getOps<ReshapeOp>()))
     copyBelowReshape(op);
+  // What kernels use of an iota is made inside them. What is left is read as
+  // memory, through views or by other operations.
+  for (IotaOp op : llvm::make_early_inc_range(block.getOps<IotaOp>())) {
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    Value copy = createCopy(builder, op.getLoc(), op.getResult());
+    op.getResult().replaceUsesWithIf(copy, [&](OpOperand &use) {
+      return use.getOwner() != copy.getDefiningOp();
+    });
+  }
   Copies copies(block);
   for (Operation &op : llvm::make_early_inc_range(block)) {
     for (OpOperand &operand : op.getOpOperands())

@@ -140,6 +140,11 @@ findCheckpoint(const std::string &out, const std::string &resume,
       warnings.push_back(fmt::format("ignoring {}: {}", folder, e.what()));
     }
   }
+  // To start over here would write over them.
+  if (!folders.empty())
+    fail("no checkpoint in {} is complete; {}; fix: mend one, or --resume none "
+         "to set them aside and start over",
+         out, warnings.back());
   return std::nullopt;
 }
 

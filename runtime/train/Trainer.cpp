@@ -13,7 +13,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
+#include <sys/file.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -50,7 +52,22 @@ void Trainer::warn(const std::string &text) const {
     std::fprintf(stderr, "warning: %s\n", text.c_str());
 }
 
+/// Takes the output folder for this process until it ends: two trainers would
+/// write over each other's checkpoints.
+static void lockOutput(const std::string &out) {
+  std::filesystem::create_directories(out);
+  std::string path = out + "/.lock";
+  int fd = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+  if (fd < 0)
+    fail("cannot write {}: {}", path, std::strerror(errno));
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    fail("another trainer writes to {}; fix: another --out, or end it first",
+         out);
+}
+
 void Trainer::restore() {
+  if (comm.rank == 0)
+    lockOutput(setup.options.out);
   const std::string &out = setup.options.out;
   std::vector<std::string> warnings;
   auto found = agreeOnCheckpoint(comm, out, setup.options.resume, warnings);
