@@ -200,6 +200,9 @@ LaunchInfo launchFromEnvironment(EnvironmentReader read) {
   // Without a port, ranks of one job agree on one by the number of the job.
   int job = parseVariable(read, "SLURM_JOB_ID", 0);
   info.masterPort = parseVariable(read, "MASTER_PORT", 29500 + job % 1000);
+  if (info.masterPort < 1 || info.masterPort > 65535)
+    fail("MASTER_PORT={} is no port; fix: a number from 1 to 65535",
+         info.masterPort);
   return info;
 }
 

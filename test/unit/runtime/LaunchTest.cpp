@@ -71,6 +71,18 @@ TEST(Launch, OpenMpi) {
   EXPECT_EQ(info.masterAddress, "127.0.0.1");
 }
 
+TEST(Launch, PortIsChecked) {
+  using ff::rt::test::errorOf;
+  std::string error = errorOf([] {
+    infoOf({{"RANK", "0"},
+            {"WORLD_SIZE", "2"},
+            {"MASTER_ADDR", "node0"},
+            {"MASTER_PORT", "99999"}});
+  });
+  EXPECT_NE(error.find("MASTER_PORT=99999 is no port"), std::string::npos)
+      << error;
+}
+
 TEST(Launch, BadVariablesAreNamed) {
   using ff::rt::test::errorOf;
   EXPECT_NE(errorOf([] {
