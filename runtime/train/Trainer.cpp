@@ -56,10 +56,9 @@ void Trainer::warn(const std::string &text) const {
 /// write over each other's checkpoints.
 static void lockOutput(const std::string &out) {
   std::filesystem::create_directories(out);
-  std::string path = out + "/.lock";
-  int fd = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+  int fd = open(out.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0)
-    fail("cannot write {}: {}", path, std::strerror(errno));
+    fail("cannot open {}: {}", out, std::strerror(errno));
   if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     fail("another trainer writes to {}; fix: another --out, or end it first",
          out);
