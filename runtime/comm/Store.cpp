@@ -169,11 +169,14 @@ void RankStore::join() {
     try {
       wait({fmt::format("join/{}", rank)}, left);
     } catch (const Error &) {
+      if (stopRequested())
+        throw;
       fail("rank {} of {} did not join at {} within {} s; fix: start all "
            "ranks, with the same MASTER_ADDR and MASTER_PORT",
            rank, info.world, endpoint(info), joinTimeout.count());
     }
   }
+  joined = true;
 }
 
 std::string RankStore::request(char kind, const std::string &key,
@@ -183,13 +186,20 @@ std::string RankStore::request(char kind, const std::string &key,
   Message answer;
   if (!sendMessage(requestSocket, {kind, key, value}))
     fail("lost the connection to rank 0 at {}", endpoint(info));
-  switch (receiveMessage(requestSocket, bytes, answer, timeout)) {
-  case Receive::Message:
-    return answer.value;
-  case Receive::Timeout:
-    fail("no rank gave '{}' within {} s", key, timeout.count() / 1000);
-  case Receive::Closed:
-    break;
+  // In short waits, since a signal must end a rank that waits for others. What
+  // has come of the answer stays in `bytes`.
+  auto deadline = steady_clock::now() + timeout;
+  for (;;) {
+    Receive received =
+        receiveMessage(requestSocket, bytes, answer, milliseconds(200));
+    if (received == Receive::Message)
+      return answer.value;
+    if (received == Receive::Closed)
+      break;
+    if (!joined && stopRequested())
+      fail("stopped by a signal before all ranks had joined");
+    if (steady_clock::now() > deadline)
+      fail("no rank gave '{}' within {} s", key, timeout.count() / 1000);
   }
   fail("lost the connection to rank 0 at {}", endpoint(info));
 }

@@ -68,6 +68,7 @@ private:
 
   const LaunchInfo info;
   std::unique_ptr<StoreServer> server; ///< of rank 0
+  bool joined = false; ///< all ranks have; until then a signal ends this one
   std::mutex requestMutex;
   int requestSocket = -1, controlSocket = -1;
 
