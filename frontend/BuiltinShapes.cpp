@@ -17,7 +17,7 @@ using namespace ff::frontend;
 Val ff::frontend::emitReshape(Call &call) {
   SmallVector<int64_t> shape;
   SmallVector<StringRef> names;
-  if (!call.isTensor(0) || !call.shape(1, shape, names, /*infer=*/true))
+  if (!call.isTensor(0) || !call.tensorShape(1, shape, names, /*infer=*/true))
     return Val::error();
   const Val &x = call[0];
   int64_t known = 1, elements = x.type().getNumElements();
@@ -177,7 +177,7 @@ Val ff::frontend::emitConcat(Call &call) {
 Val ff::frontend::emitExpand(Call &call) {
   SmallVector<int64_t> shape;
   SmallVector<StringRef> names;
-  if (!call.isTensor(0) || !call.shape(1, shape, names))
+  if (!call.isTensor(0) || !call.tensorShape(1, shape, names))
     return Val::error();
   const Val &x = call[0];
   int64_t lead = static_cast<int64_t>(shape.size()) - x.rank();

@@ -19,7 +19,7 @@ using namespace ff::frontend;
 static Val emitConstant(Call &call, double value) {
   SmallVector<int64_t> shape;
   SmallVector<StringRef> names;
-  if (!call.shape(0, shape, names))
+  if (!call.tensorShape(0, shape, names))
     return Val::error();
   auto type = RankedTensorType::get(shape, call.e.elementType);
   return Val::ofTensor(call.e.splat(type, value, call.loc), names);
@@ -59,6 +59,9 @@ Val ff::frontend::emitArange(Call &call) {
   if (stop <= start)
     return call.fail("there is nothing from " + Twine(start) + " up to " +
                      Twine(stop));
+  int64_t size;
+  if (llvm::SubOverflow(stop, start, size) || isTooLarge(size))
+    return call.fail("a tensor of more than 2^40 elements");
   OpBuilder &b = call.e.builder();
   Type element = call.e.elementType;
   if (call.has(2)) {
@@ -69,7 +72,7 @@ Val ff::frontend::emitArange(Call &call) {
       return call.failAt(2, "the dtype can be \"i64\" or \"" +
                                 dtypeName(element) + "\"");
   }
-  auto type = RankedTensorType::get({stop - start}, element);
+  auto type = RankedTensorType::get({size}, element);
   Value iota =
       b.create<IotaOp>(call.e.location(call.loc), type, b.getI64IntegerAttr(0));
   Val result = Val::ofTensor(iota);
@@ -114,7 +117,7 @@ static Val emitRandom(Call &call, Distribution distribution,
 static Val emitRandomShape(Call &call, Distribution distribution) {
   SmallVector<int64_t> shape;
   SmallVector<StringRef> names;
-  if (!call.shape(0, shape, names))
+  if (!call.tensorShape(0, shape, names))
     return Val::error();
   return emitRandom(call, distribution, shape, names);
 }

@@ -223,6 +223,16 @@ bool Call::shape(size_t i, llvm::SmallVectorImpl<int64_t> &sizes,
   return true;
 }
 
+bool Call::tensorShape(size_t i, llvm::SmallVectorImpl<int64_t> &sizes,
+                       llvm::SmallVectorImpl<StringRef> &names, bool infer) {
+  if (!shape(i, sizes, names, infer))
+    return false;
+  if (!isTooLarge(sizes))
+    return true;
+  failAt(i, "a tensor of more than 2^40 elements");
+  return false;
+}
+
 std::optional<Val> Call::paramOf(size_t i, StringRef suffix) {
   const Val &value = args[i].value;
   assert(value.kind == Val::Kind::Params);

@@ -42,6 +42,9 @@ public:
   /// A list of positive integers. -1 stays where `infer` is set.
   bool shape(size_t i, llvm::SmallVectorImpl<int64_t> &sizes,
              llvm::SmallVectorImpl<StringRef> &names, bool infer = false);
+  /// Likewise, for the shape of a tensor, which must not be too large.
+  bool tensorShape(size_t i, llvm::SmallVectorImpl<int64_t> &sizes,
+                   llvm::SmallVectorImpl<StringRef> &names, bool infer = false);
   /// Replaces a group of parameters `norm` by its `norm.SUFFIX`, if there is.
   std::optional<Val> paramOf(size_t i, StringRef suffix);
 

@@ -49,6 +49,10 @@ bool Importer::readJsonConfig(const Node &path, ConfigArgs &args) {
     return false;
   }
   StringRef text = diags.addFile(std::move(*buffer));
+  if (isNestedTooDeeply(text)) {
+    diags.error(path.loc, "'" + file + "' is nested too deeply");
+    return false;
+  }
   llvm::Expected<llvm::json::Value> json = llvm::json::parse(text);
   if (!json) {
     diags.error(path.loc,

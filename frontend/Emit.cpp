@@ -172,6 +172,10 @@ bool Elaborator::unify(Val &lhs, Val &rhs, const Twine &what, SMLoc loc) {
         dims[rank - k] = side->dimName(dim);
     }
   }
+  if (isTooLarge(shape)) {
+    error(loc, what + ": the result has more than 2^40 elements");
+    return false;
+  }
   lhs = Val::ofTensor(broadcast(lhs.tensor, shape, loc), dims);
   rhs = Val::ofTensor(broadcast(rhs.tensor, shape, loc), dims);
   return true;

@@ -108,7 +108,8 @@ Val Evaluator::evaluateUnary(const Expr &expr) {
     return Val::error();
   }
   if (value.isInteger())
-    return Val::of(-value.integer);
+    return foldBinary(Operator::Sub, Val::of(int64_t(0)), value, expr.loc,
+                      diags);
   if (value.isNumber())
     return Val::of(-value.number);
   if (value.isTensor() && elaborator)

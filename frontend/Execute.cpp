@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
+#include <limits>
 
 using namespace ff;
 using namespace ff::frontend;
@@ -160,6 +161,9 @@ static Val foldIntegers(Operator op, int64_t a, int64_t b, SMLoc loc,
     break;
   case Operator::FloorDiv:
   case Operator::Mod: {
+    overflow = a == std::numeric_limits<int64_t>::min() && b == -1;
+    if (overflow)
+      break;
     // As in Python: rounded down, so that the remainder has b's sign.
     int64_t quotient = a / b;
     if (a % b != 0 && (a < 0) != (b < 0))
@@ -176,7 +180,7 @@ static Val foldIntegers(Operator op, int64_t a, int64_t b, SMLoc loc,
   }
   if (!overflow)
     return Val::of(result);
-  diags.error(loc, "the result does not fit in 64 bits");
+  diags.error(loc, "integer overflow: the result does not fit in 64 bits");
   return Val::error();
 }
 

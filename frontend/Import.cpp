@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/STLExtras.h"
+#include <limits>
 
 using namespace mlir;
 using namespace ff;
@@ -69,8 +70,9 @@ bool Importer::resolveBatches() {
   globalBatch = integerOf("train", "global_batch").value_or(0);
   microBatch = integerOf("train", "micro_batch").value_or(0);
   sampleBatch = integerOf("sample", "micro_batch").value_or(0);
-  if (globalBatch < 1 || microBatch < 1 || sampleBatch < 1)
-    return false; // reported by the validation
+  for (int64_t batch : {globalBatch, microBatch, sampleBatch})
+    if (batch < 1 || batch > std::numeric_limits<int32_t>::max())
+      return false; // reported by the validation
   if (globalBatch % microBatch == 0)
     return true;
   int64_t below = microBatch, above = microBatch;

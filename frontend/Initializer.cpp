@@ -36,10 +36,20 @@ static std::pair<double, double> fans(llvm::ArrayRef<int64_t> shape) {
 
 static InitAttr fromTable(mlir::MLIRContext *context, const Node &node,
                           Diagnostics &diags) {
+  const Node &value = *node.entries.front().value;
+  llvm::SmallVector<const Node *> numbers{&value};
+  for (const auto &item : value.items)
+    numbers.push_back(item.get());
+  for (const Node *number : numbers) {
+    if (!number->isNumber() || std::isfinite(number->number))
+      continue;
+    diags.error(number->loc, "a number of an initialiser must be finite");
+    return {};
+  }
   if (const Node *std = node.get("normal"); std && std->isNumber())
     return make(context, InitKind::Normal, 0, std->number);
-  if (const Node *value = node.get("constant"); value && value->isNumber())
-    return make(context, InitKind::Constant, value->number, 0);
+  if (const Node *number = node.get("constant"); number && number->isNumber())
+    return make(context, InitKind::Constant, number->number, 0);
   const Node *range = node.get("uniform");
   if (range && range->isArray() && range->items.size() == 2 &&
       range->items[0]->isNumber() && range->items[1]->isNumber())

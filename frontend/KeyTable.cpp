@@ -158,11 +158,11 @@ static constexpr KeyInfo keys[] = {
     {"train", "program", K::String, R::Any, "\"train\"", "",
      "The program whose only result, a scalar, is minimised.",
      "program = \"train\""},
-    {"train", "steps", K::Integer, R::Positive, "required", "",
-     "Optimizer steps.", "steps = 600"},
-    {"train", "global_batch", K::Integer, R::Positive, "required", "",
+    {"train", "steps", K::Integer, R::Count, "required", "", "Optimizer steps.",
+     "steps = 600"},
+    {"train", "global_batch", K::Integer, R::Count, "required", "",
      "Samples per optimizer step, over all ranks.", "global_batch = 128"},
-    {"train", "micro_batch", K::Integer, R::Positive, "", "",
+    {"train", "micro_batch", K::Integer, R::Count, "", "",
      "Samples that one rank computes at once: the `B` of the train program. It "
      "divides global_batch. Default: global_batch.",
      "micro_batch = 32"},
@@ -191,9 +191,9 @@ static constexpr KeyInfo keys[] = {
     // sample
     {"sample", "program", K::String, R::Any, "\"sample\"", "",
      "The program to run.", "program = \"sample\""},
-    {"sample", "count", K::Integer, R::Positive, "required", "",
+    {"sample", "count", K::Integer, R::Count, "required", "",
      "Number of samples.", "count = 200"},
-    {"sample", "micro_batch", K::Integer, R::Positive, "", "",
+    {"sample", "micro_batch", K::Integer, R::Count, "", "",
      "Samples computed at once: the `B` of the sample program. Default: that "
      "of [train].",
      "micro_batch = 50"},
@@ -225,7 +225,7 @@ static constexpr KeyInfo keys[] = {
      "The value that is black.", "low = -1.0"},
     {"sample.image", "high", K::Float, R::Any, "1.0", "",
      "The value that is white.", "high = 1.0"},
-    {"sample.image", "scale", K::Integer, R::Positive, "1", "",
+    {"sample.image", "scale", K::Integer, R::Scale, "1", "",
      "Pixels of the image for each pixel of a sample.", "scale = 4"},
     // module
     {"module.*", "doc", K::String, R::Any, "", "", "What the module is.",

@@ -43,7 +43,14 @@ enum class KeyType {
 };
 
 /// What numbers are allowed.
-enum class Range { Any, Positive, NotNegative, UnitInterval };
+enum class Range {
+  Any,
+  Positive,
+  NotNegative,
+  UnitInterval,
+  Count, ///< positive, and an int32_t
+  Scale, ///< 1 to 64
+};
 
 struct SectionInfo {
   llvm::StringLiteral name; ///< "train"; "bundle.*" for [bundle.NAME]

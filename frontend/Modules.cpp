@@ -311,6 +311,11 @@ bool ModuleTable::addParam(ModuleType &type, const Entry &entry) {
     param.shape.push_back(size.integer);
     param.dims.push_back(item->isString() ? StringRef(item->string) : "");
   }
+  if (isTooLarge(param.shape)) {
+    diags.error(shape->loc,
+                "parameter '" + entry.key + "' has more than 2^40 elements");
+    return false;
+  }
   const Node *init = node.isTable() ? node.get("init") : nullptr;
   param.init = getInitializer(context, init, param.name, param.shape, diags);
   if (!param.init)

@@ -15,12 +15,41 @@ using namespace ff::frontend;
 
 /// Deeper expressions than this are a mistake, and recursion must end.
 static constexpr unsigned kMaxNesting = 200;
+/// Likewise: a chain of operators is as deep as it is long.
+static constexpr unsigned kMaxOperators = 1000;
 
 StringRef ff::frontend::spelling(Operator op) {
   static constexpr llvm::StringLiteral names[] = {
       "+", "-",  "*", "/",  "//",  "%",  "**",  "@", "==", "!=",
       "<", "<=", ">", ">=", "and", "or", "not", "-", "+"};
   return names[static_cast<size_t>(op)];
+}
+
+bool Parser::enter() {
+  if (++nesting <= kMaxNesting)
+    return true;
+  diags.error(peek().loc, "this expression is nested too deeply");
+  return false;
+}
+
+bool Parser::countOperator(SMLoc loc) {
+  if (++operators <= kMaxOperators)
+    return true;
+  diags
+      .error(loc, "this expression has more than " + Twine(kMaxOperators) +
+                      " operators")
+      .note("assign parts of it to variables");
+  return false;
+}
+
+ExprPtr Parser::makeBinary(Operator op, SMLoc loc, ExprPtr lhs, ExprPtr rhs) {
+  if (!countOperator(loc))
+    return nullptr;
+  ExprPtr expr = make(Expr::Kind::Binary, loc);
+  expr->op = op;
+  expr->operands.push_back(std::move(lhs));
+  expr->operands.push_back(std::move(rhs));
+  return expr;
 }
 
 ExprPtr Parser::parseTupleOr() {
@@ -42,14 +71,15 @@ ExprPtr Parser::parseTupleOr() {
 }
 
 ExprPtr Parser::parseExpr() {
-  if (++nesting > kMaxNesting) {
-    diags.error(peek().loc, "this expression is nested too deeply");
+  if (nesting == 0)
+    operators = 0;
+  if (!enter())
     return nullptr;
-  }
   ExprPtr value = parseOr();
-  --nesting;
-  if (!value || !peek().isName("if"))
+  if (!value || !peek().isName("if")) {
+    --nesting;
     return value;
+  }
   ExprPtr result = make(Expr::Kind::Conditional, take().loc);
   ExprPtr condition = parseOr();
   if (!condition)
@@ -60,6 +90,7 @@ ExprPtr Parser::parseExpr() {
   }
   take();
   ExprPtr otherwise = parseExpr();
+  --nesting;
   if (!otherwise)
     return nullptr;
   result->operands.push_back(std::move(value));
@@ -95,7 +126,10 @@ ExprPtr Parser::parseNot() {
     return parseComparison();
   ExprPtr expr = make(Expr::Kind::Unary, take().loc);
   expr->op = Operator::Not;
+  if (!enter())
+    return nullptr;
   ExprPtr operand = parseNot();
+  --nesting;
   if (!operand)
     return nullptr;
   expr->operands.push_back(std::move(operand));
@@ -152,7 +186,10 @@ ExprPtr Parser::parseUnary() {
   if (!peek().is("-") && !peek().is("+"))
     return parsePower();
   Token sign = take();
+  if (!enter())
+    return nullptr;
   ExprPtr operand = parseUnary();
+  --nesting;
   if (!operand || sign.text == "+")
     return operand;
   ExprPtr expr = make(Expr::Kind::Unary, sign.loc);
@@ -166,7 +203,10 @@ ExprPtr Parser::parsePower() {
   if (!base || !peek().is("**"))
     return base;
   SMLoc loc = take().loc;
+  if (!enter())
+    return nullptr;
   ExprPtr exponent = parseUnary();
+  --nesting;
   if (!exponent)
     return nullptr;
   return makeBinary(Operator::Pow, loc, std::move(base), std::move(exponent));
@@ -180,6 +220,8 @@ ExprPtr Parser::parsePostfix() {
       break;
     SMLoc loc = expr->loc;
     Token sign = take();
+    if (!countOperator(sign.loc))
+      return nullptr;
     ExprPtr outer = make(isCall    ? Expr::Kind::Call
                          : isIndex ? Expr::Kind::Index
                                    : Expr::Kind::Member,

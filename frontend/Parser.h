@@ -70,18 +70,17 @@ private:
     expr->loc = loc;
     return expr;
   }
-  static ExprPtr makeBinary(Operator op, SMLoc loc, ExprPtr lhs, ExprPtr rhs) {
-    ExprPtr expr = make(Expr::Kind::Binary, loc);
-    expr->op = op;
-    expr->operands.push_back(std::move(lhs));
-    expr->operands.push_back(std::move(rhs));
-    return expr;
-  }
+  ExprPtr makeBinary(Operator op, SMLoc loc, ExprPtr lhs, ExprPtr rhs);
+  /// Counts an operator of the expression. False after an error.
+  bool countOperator(SMLoc loc);
+  /// Counts a level of nesting, which --nesting ends. False after an error.
+  bool enter();
 
   Diagnostics &diags;
   std::vector<Token> tokens;
   size_t at = 0;
   unsigned nesting = 0;
+  unsigned operators = 0; ///< of the outermost expression so far
 };
 
 } // namespace ff::frontend

@@ -249,6 +249,14 @@ DictionaryAttr Importer::sampleInput(const InputDecl &input, const Entry &entry,
 }
 
 void Importer::checkImage(Program &program) {
+  const Node *low = spec.get("sample.image", "low");
+  const Node *high = spec.get("sample.image", "high");
+  if (low->number >= high->number)
+    diags.error(spec.isDefault(*high) ? low->loc : high->loc,
+                "'low' must be below 'high'");
+  const Node *file = spec.get("sample.image", "file");
+  if (file->string.empty())
+    diags.error(file->loc, "'file' is empty");
   const Node *output = spec.get("sample.image", "output");
   if (!output || !output->isString())
     return;

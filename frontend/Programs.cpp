@@ -150,6 +150,11 @@ std::optional<RankedTensorType> Importer::dataInputType(const InputDecl &input,
   }
   SmallVector<int64_t> shape{batch};
   shape.append(std::next(info.shape.begin()), info.shape.end());
+  if (isTooLarge(shape)) {
+    diags.error(input.loc,
+                "input '" + input.name + "' has more than 2^40 elements");
+    return std::nullopt;
+  }
   return RankedTensorType::get(shape, element);
 }
 
@@ -186,6 +191,11 @@ Importer::inputType(Program &program, const InputDecl &input, Scope &scope) {
       return std::nullopt;
     }
     shape.push_back(size.integer);
+  }
+  if (isTooLarge(shape)) {
+    diags.error(input.loc,
+                "input '" + input.name + "' has more than 2^40 elements");
+    return std::nullopt;
   }
   return RankedTensorType::get(shape, element);
 }

@@ -13,6 +13,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
+#include <limits>
 
 using namespace ff;
 using namespace ff::frontend;
@@ -111,12 +112,18 @@ static json::Object schemaOfSection(StringRef section) {
       continue;
     json::Object schema = schemaOfType(key);
     schema["description"] = StringRef(key.doc);
-    if (key.range == Range::Positive)
+    if (key.range == Range::Positive || key.range == Range::Count)
       schema["exclusiveMinimum"] = 0;
     if (key.range == Range::NotNegative || key.range == Range::UnitInterval)
       schema["minimum"] = 0;
     if (key.range == Range::UnitInterval)
       schema["exclusiveMaximum"] = 1;
+    if (key.range == Range::Count)
+      schema["maximum"] = std::numeric_limits<int32_t>::max();
+    if (key.range == Range::Scale) {
+      schema["minimum"] = 1;
+      schema["maximum"] = 64;
+    }
     if (key.hasDefault()) { // scalars and empty tables are JSON as well
       llvm::Expected<json::Value> value = json::parse(key.fallback);
       if (value)

@@ -37,6 +37,24 @@ static unsigned bytesOf(StringRef dtype) {
       .Default(0);
 }
 
+bool ff::frontend::isNestedTooDeeply(StringRef json) {
+  constexpr unsigned limit = 100;
+  unsigned depth = 0;
+  for (size_t i = 0; i < json.size(); ++i) {
+    char c = json[i];
+    if ((c == '{' || c == '[') && ++depth > limit)
+      return true;
+    if ((c == '}' || c == ']') && depth)
+      --depth;
+    if (c != '"')
+      continue;
+    ++i;
+    while (i < json.size() && json[i] != '"')
+      i += json[i] == '\\' ? 2 : 1;
+  }
+  return false;
+}
+
 /// The first key that stands twice in the outermost object. llvm::json keeps
 /// the last of them without a word.
 static std::string findDuplicateKey(StringRef json) {
@@ -149,6 +167,8 @@ std::string ff::frontend::readSafetensorsHeader(StringRef path,
   if (!buffer)
     return buffer.getError().message();
   StringRef text = (*buffer)->getBuffer();
+  if (isNestedTooDeeply(text))
+    return "its header is nested too deeply";
   llvm::Expected<llvm::json::Value> json = llvm::json::parse(text);
   if (!json)
     return "its header is not JSON: " + llvm::toString(json.takeError());

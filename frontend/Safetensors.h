@@ -32,6 +32,9 @@ struct SafetensorsHeader {
 std::string readSafetensorsHeader(llvm::StringRef path,
                                   SafetensorsHeader &header);
 
+/// Whether JSON nests deeper than what can be read: its parser recurses.
+bool isNestedTooDeeply(llvm::StringRef json);
+
 } // namespace ff::frontend
 
 #endif // FF_FRONTEND_SAFETENSORS_H

@@ -13,6 +13,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
+#include <limits>
 
 using namespace ff::frontend;
 
@@ -165,6 +167,13 @@ static StringRef outOfRange(double value, Range range) {
     return value >= 0 ? "" : "zero or positive";
   case Range::UnitInterval:
     return value >= 0 && value < 1 ? "" : "at least 0 and below 1";
+  case Range::Count:
+    if (value <= 0)
+      return "positive";
+    return value <= std::numeric_limits<int32_t>::max() ? ""
+                                                        : "at most 2147483647";
+  case Range::Scale:
+    return value >= 1 && value <= 64 ? "" : "from 1 to 64";
   }
   llvm_unreachable("all ranges are covered");
 }
@@ -181,7 +190,9 @@ static void checkRange(const Node &node, const KeyInfo &key, StringRef name,
   std::string value;
   llvm::raw_string_ostream os(value);
   printToml(node, os);
-  StringRef wanted = outOfRange(node.number, key.range);
+  StringRef wanted = std::isfinite(node.number)
+                         ? outOfRange(node.number, key.range)
+                         : "finite";
   if (!wanted.empty())
     diags.error(node.loc,
                 "'" + key.name + "' must be " + wanted + ", not " + value);

@@ -48,6 +48,14 @@ StringRef ff::frontend::describeKind(const Val &value) {
   llvm_unreachable("all kinds are covered");
 }
 
+bool ff::frontend::isTooLarge(llvm::ArrayRef<int64_t> shape) {
+  int64_t left = int64_t(1) << 40;
+  for (int64_t size : shape)
+    if (size > 1)
+      left /= size;
+  return left == 0;
+}
+
 std::string ff::frontend::describeDim(StringRef name, int64_t size) {
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -125,6 +125,8 @@ struct Val {
   }
 };
 
+/// Whether a tensor has more than 2^40 elements. Sizes below 1 do not count.
+bool isTooLarge(llvm::ArrayRef<int64_t> shape);
 /// "a tensor", "an integer", ...
 StringRef describeKind(const Val &value);
 /// "[B=128, S=16, 64] f32".

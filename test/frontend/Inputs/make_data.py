@@ -49,3 +49,6 @@ write("twice.safetensors", pack('{"image":%s,"image":%s}' % (one, one), bytes(4)
 write("offsets.safetensors", pack({"image": {"dtype": "F32", "shape": [3], "data_offsets": [0, 4]}}, bytes(4)))
 write("unknown.safetensors", pack({"image": {"dtype": "F3", "shape": [1], "data_offsets": [0, 4]}}, bytes(4)))
 write("hole.safetensors", pack({"image": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}}, bytes(8)))
+deep = '{"image":' + "[" * 100_000 + "]" * 100_000 + "}"
+write("deep.safetensors", pack(deep, b""))
+write("deep.json", deep.encode())
