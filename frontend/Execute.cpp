@@ -173,6 +173,9 @@ static Val foldIntegers(Operator op, int64_t a, int64_t b, SMLoc loc,
   }
   default: { // Pow, with an exponent of at least 0
     result = 1;
+    // The powers of -1, 0 and 1 repeat; all others overflow soon.
+    if (a >= -1 && a <= 1 && b > 2)
+      b = 2 - b % 2;
     for (int64_t i = 0; i < b && !overflow; ++i)
       overflow = llvm::MulOverflow(result, a, result);
     break;
