@@ -21,7 +21,6 @@ find_package(PNG REQUIRED)
 find_package(Threads REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
-find_package(spdlog REQUIRED)
 find_package(GTest REQUIRED)
 find_library(XXHASH_LIBRARY xxhash REQUIRED)
 

@@ -10,7 +10,7 @@ packages=(
   cmake ninja-build ccache lld-19 clang-19 clang-format-19 libclang-rt-19-dev  # build
   llvm-19-dev libmlir-19-dev mlir-19-tools llvm-19-tools         # compiler
   libtomlplusplus-dev                                            # frontend
-  libdnnl-dev libgloo-dev libpng-dev nlohmann-json3-dev libcli11-dev libfmt-dev libspdlog-dev libxxhash-dev  # runtime
+  libdnnl-dev libgloo-dev libpng-dev nlohmann-json3-dev libcli11-dev libfmt-dev libxxhash-dev  # runtime
   libgtest-dev python3 python3-numpy                             # tests
 )
 
