@@ -9,7 +9,7 @@ preset=${1:-release}
 packages=(
   cmake ninja-build ccache lld-19 clang-19 clang-format-19 libclang-rt-19-dev  # build
   llvm-19-dev libmlir-19-dev mlir-19-tools llvm-19-tools         # compiler
-  libtomlplusplus-dev                                            # frontend
+  libtomlplusplus-dev zlib1g-dev libzstd-dev                     # frontend; what LLVM's package refers to
   libdnnl-dev libgloo-dev libpng-dev nlohmann-json3-dev libcli11-dev libfmt-dev libxxhash-dev  # runtime
   libgtest-dev python3 python3-numpy                             # tests
 )

@@ -6,7 +6,7 @@ if grep -q 'libMLIR[A-Za-z]*\.a' "$build/build.ninja"; then
   echo "error: MLIR's static archives are linked beside libMLIR"
   exit 1
 fi
-if nm -C "$build/runtime/libff_runtime.a" 2>/dev/null | grep -qE ' U .*(mlir|llvm)::'; then
+if llvm-nm-19 -C "$build/runtime/libff_runtime.a" | grep -qE ' U .*(mlir|llvm)::'; then
   echo "error: the runtime refers to MLIR or LLVM"
   exit 1
 fi
