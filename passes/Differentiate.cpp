@@ -461,7 +461,8 @@ void Differentiator::split(func::FuncOp block, Region &joint,
   OpBuilder b(block.getContext());
   variant.forward = createAfter(
       block, "_fwd", b.getFunctionType(argTypes, resultTypes), symbols);
-  variant.forward.setAllArgAttrs(block.getAllArgAttrs());
+  if (ArrayAttr attrs = block.getAllArgAttrs())
+    variant.forward.setAllArgAttrs(attrs);
   IRMapping mapping;
   Block &entry = variant.forward.getBody().front();
   mapping.map(forward.getArguments(), entry.getArguments());
