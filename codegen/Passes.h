@@ -31,9 +31,8 @@ inline constexpr llvm::StringLiteral kKernelAttr = "ff.kernel";
 /// Registers all passes of code generation for ff-opt.
 inline void registerFFCodegenPasses() { registerFFCodegenGenPasses(); }
 
-/// From tensor operations to launches of kernels (the passes of kernels/).
-void buildKernelPipeline(mlir::OpPassManager &pm,
-                         const LowerKernelsPassOptions &options = {});
+/// From tensor operations to fused ones (the stage `kernels`).
+void buildFormKernelsPipeline(mlir::OpPassManager &pm);
 
 /// Lowers functions of scf, arith, math, vector and func to the LLVM dialect.
 void buildKernelToLLVMPipeline(mlir::OpPassManager &pm);

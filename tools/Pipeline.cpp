@@ -65,13 +65,7 @@ void ff::buildStage(OpPassManager &pm, Stage stage,
   case Stage::Kernels:
     // True after it: compute is fused loops, matmuls, attention, lookups and
     // random values, each of which reads strided views of buffers.
-    // Before ff-decompose, which takes activations apart.
-    functions.addPass(createFuseEpiloguesPass());
-    functions.addPass(createDecomposePass());
-    // Norms and their gradients share means and variances.
-    functions.addPass(createCSEPass());
-    functions.addPass(createFormKernelsPass());
-    functions.addPass(createVerifyKernelsPass());
+    buildFormKernelsPipeline(pm);
     return;
 
   case Stage::Shard:

@@ -11,7 +11,6 @@
 
 #include "codegen/host/Host.h"
 #include "dialect/Buffers.h"
-#include "dialect/Units.h"
 #include "dialect/View.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

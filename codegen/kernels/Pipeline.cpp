@@ -19,8 +19,7 @@
 
 using namespace mlir;
 
-void ff::buildKernelPipeline(OpPassManager &pm,
-                             const LowerKernelsPassOptions &options) {
+void ff::buildFormKernelsPipeline(OpPassManager &pm) {
   OpPassManager &functions = pm.nest<func::FuncOp>();
   // Before ff-decompose, which would take the activations apart.
   functions.addPass(createFuseEpiloguesPass());
@@ -29,5 +28,4 @@ void ff::buildKernelPipeline(OpPassManager &pm,
   functions.addPass(createCSEPass());
   functions.addPass(createFormKernelsPass());
   functions.addPass(createVerifyKernelsPass());
-  pm.addPass(createLowerKernelsPass(options));
 }

@@ -317,7 +317,8 @@ int main(int argc, char **argv) {
   PassManager pm(&context);
   LowerKernelsPassOptions options;
   options.vectorBytes = vectorBytes;
-  buildKernelPipeline(pm, options);
+  buildFormKernelsPipeline(pm);
+  pm.addPass(createLowerKernelsPass(options));
   if (failed(pm.run(*lowered)))
     return 1;
   if (timing)
