@@ -47,27 +47,89 @@ def FF_GroupAttr : FF_Attr<"Group", "group"> {
 
     **Constraints:**
     - (C1) all parameters have one storage dtype, `dtype`, one value of
-      `trainable` and one reduction dtype, `reduceDtype` (V1);
+      `trainable` and one reduction dtype, `reduceDtype` (V1), and one dtype each
+      to gather in (`gather`) and to update in (`master`); where those two are
+      absent they are the storage dtype;
     - (C2) `offsets` ascend, are multiples of 16 elements and leave room for
       each parameter; `numel` is at least the end of the last;
     - (C3) as many offsets as parameters, and at least one.
 
     Example:
     ```mlir
-    #ff.group<f32, trainable = true, reduce = f32, numel = 2064,
+    #ff.group<f32, trainable = true, reduce = f32, gather = bf16, numel = 2064,
               params = ["w", "b"], offsets = [0, 2048]>
     ```
   }];
   let parameters = (ins "::mlir::Type":$dtype, "bool":$trainable,
-                        "::mlir::Type":$reduceDtype, "int64_t":$numel,
+                        "::mlir::Type":$reduceDtype,
+                        OptionalParameter<"::mlir::Type">:$gather,
+                        OptionalParameter<"::mlir::Type">:$master,
+                        "int64_t":$numel,
                         ArrayRefParameter<"::mlir::StringAttr">:$params,
                         ArrayRefParameter<"int64_t">:$offsets);
   let assemblyFormat = [{
     `<` $dtype `,` `trainable` `=` $trainable `,` `reduce` `=` $reduceDtype `,`
-    `numel` `=` $numel `,` `params` `=` `[` $params `]` `,`
+    (`gather` `=` $gather^ `,`)? (`master` `=` $master^ `,`)? `numel` `=` $numel `,` `params` `=` `[` $params `]` `,`
     `offsets` `=` `[` $offsets `]` `>`
   }];
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The dtype of the gathered buffer.
+    ::mlir::Type getGatherDtype() const {
+      return getGather() ? getGather() : getDtype();
+    }
+    /// The dtype of a rank's slice, in which the optimizer updates.
+    ::mlir::Type getMasterDtype() const {
+      return getMaster() ? getMaster() : getDtype();
+    }
+  }];
+}
+
+def FF_SourceAttr : FF_Attr<"Source", "source"> {
+  let summary = "the tensor of a weight file that supplies a parameter";
+  let description = [{
+    `file` is an index into the `files` of the component; `dtype` is that of the
+    file, by its name in safetensors in lower case.
+
+    Example:
+    ```mlir
+    #ff.source<0, "module.blocks.0.norm.weight", "bf16">
+    ```
+  }];
+  let parameters = (ins "int64_t":$file, "::mlir::StringAttr":$tensor,
+                        "::mlir::StringAttr":$dtype);
+  let assemblyFormat = "`<` $file `,` $tensor `,` $dtype `>`";
+}
+
+def FF_SaveAttr : FF_Attr<"Save", "save"> {
+  let summary = "the tensor of a saved model that holds a parameter";
+  let description = [{
+    `file` is an index into the saved files of the component, `name` the key in
+    it.
+
+    Example:
+    ```mlir
+    #ff.save<0, "base_model.model.to_q.lora_A.weight">
+    ```
+  }];
+  let parameters = (ins "int64_t":$file, "::mlir::StringAttr":$name);
+  let assemblyFormat = "`<` $file `,` $name `>`";
+}
+
+def FF_MergeAttr : FF_Attr<"Merge", "merge"> {
+  let summary = "the adapter of a base weight";
+  let description = [{
+    The weight that the component acts with is W + `scale` · B A, where `a` names
+    the parameter A [r, in] and `b` the parameter B [out, r].
+
+    Example:
+    ```mlir
+    #ff.merge<"to_q.lora_A.weight", "to_q.lora_B.weight", 2.000000e+00 : f64>
+    ```
+  }];
+  let parameters = (ins "::mlir::StringAttr":$a, "::mlir::StringAttr":$b,
+                        "::mlir::FloatAttr":$scale);
+  let assemblyFormat = "`<` $a `,` $b `,` $scale `>`";
 }
 
 class FF_Type<string name, string typeMnemonic>

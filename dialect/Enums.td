@@ -51,7 +51,8 @@ def FF_DistributionAttr
 
 def FF_TrainMode : FF_Enum<"TrainMode", "what is trained of a component", [
   I32EnumAttrCase<"Full", 0, "full">,
-  I32EnumAttrCase<"Frozen", 1, "frozen">
+  I32EnumAttrCase<"Frozen", 1, "frozen">,
+  I32EnumAttrCase<"LoRA", 2, "lora">
 ]>;
 def FF_TrainModeAttr : EnumAttr<FF_Dialect, FF_TrainMode, "train"> {
   let assemblyFormat = "`<` $value `>`";

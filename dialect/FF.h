@@ -61,6 +61,9 @@ inline constexpr llvm::StringLiteral kOutputAttr = "ff.output";
 /// On a block's argument: the name of the parameter, relative to the block.
 inline constexpr llvm::StringLiteral kParamAttr = "ff.param";
 
+/// On a call of a block: its backward computes it again.
+inline constexpr llvm::StringLiteral kRecomputeAttr = "ff.recompute";
+
 /// Whether collectives may stand in `func`: it is a program, or the forward of
 /// a component, which only programs call.
 inline bool holdsCollectives(mlir::Operation *func) {

@@ -21,8 +21,11 @@ def FF_ComponentOp : FF_Op<"component", [
   let summary = "a component of the bundle, with its parameters";
   let description = [{
     A table of every parameter instance of one component. `module` and `config`
-    say what it was elaborated from; `weights` is the file or folder that
-    supplies the values (absent: the initialisers do).
+    say what it was elaborated from; `files` are the safetensors files that supply
+    the values (absent: the initialisers do). `sharded = false` replicates the
+    parameters on every rank. `lora` holds the settings of the adapters, in the
+    words of PEFT's `adapter_config.json`; `save` says which files a checkpoint
+    has of it: `kind` ("full" or "adapter") and `files`.
 
     Example:
     ```mlir
@@ -35,8 +38,11 @@ def FF_ComponentOp : FF_Op<"component", [
                        StrAttr:$module,
                        FF_TrainModeAttr:$train,
                        DefaultValuedAttr<BoolAttr, "true">:$reshard_after_forward,
-                       OptionalAttr<StrAttr>:$weights,
-                       OptionalAttr<DictionaryAttr>:$config);
+                       DefaultValuedAttr<BoolAttr, "true">:$sharded,
+                       OptionalAttr<StrArrayAttr>:$files,
+                       OptionalAttr<DictionaryAttr>:$config,
+                       OptionalAttr<DictionaryAttr>:$lora,
+                       OptionalAttr<DictionaryAttr>:$save);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
 }
@@ -45,21 +51,64 @@ def FF_ParameterOp : FF_Op<"parameter", [Symbol, HasParent<"ComponentOp">]> {
   let summary = "one parameter instance of a component";
   let description = [{
     `sym_name` is the name in checkpoints, relative to the component. `block`
-    names the instance of a block module to which it belongs (`blocks.3`), or is
-    absent. The type holds the logical shape and the storage dtype.
+    names the shard unit to which it belongs (`blocks.3`), or is absent: the root
+    unit. The type holds the logical shape and the storage dtype: that of the
+    files, and of what is saved. The other dtypes are attributes where they
+    differ from it:
+
+    - `gather`: of the gathered buffer, that is of `ff.param`;
+    - `master`: of the slice that the optimizer updates;
+    - `reduce`: of the gradient and its reduction (default: f32, f64 for f64).
+
+    `trainable` defaults to whether the component is trained in full. `source` is
+    where the value comes from, `save` where a checkpoint's model has it, `merge`
+    names the adapter of a base weight. A `buffer` is part of the model and of its
+    files, but no policy changes its dtype and nothing trains it.
 
     Example:
     ```mlir
-    ff.parameter @"blocks.0.norm.weight" : tensor<128xf32> init <constant, 1.0 : f64, 0.0 : f64> in "blocks.0"
+    ff.parameter @"blocks.0.norm.weight" : tensor<128xf32> init <constant, 1.0 : f64, 0.0 : f64> in "blocks.0" {gather = bf16}
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        TypeAttrOf<AnyStaticShapeTensor>:$type,
                        FF_InitAttr:$init,
                        OptionalAttr<StrAttr>:$block,
-                       DefaultValuedAttr<BoolAttr, "true">:$decay);
+                       DefaultValuedAttr<BoolAttr, "true">:$decay,
+                       OptionalAttr<BoolAttr>:$trainable,
+                       OptionalAttr<TypeAttr>:$gather,
+                       OptionalAttr<TypeAttr>:$master,
+                       OptionalAttr<TypeAttr>:$reduce,
+                       UnitAttr:$buffer,
+                       OptionalAttr<FF_SourceAttr>:$source,
+                       OptionalAttr<FF_SaveAttr>:$save,
+                       OptionalAttr<FF_MergeAttr>:$merge);
   let assemblyFormat = [{
     $sym_name `:` $type `init` $init (`in` $block^)? attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType getTensorType() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getType());
+    }
+    /// Whether the optimizer updates it.
+    bool isTrainable();
+    /// Dtype of the files and of what is saved.
+    ::mlir::Type getStorageDtype() { return getTensorType().getElementType(); }
+    /// Dtype of the gathered buffer.
+    ::mlir::Type getGatherDtype() {
+      return getGather().value_or(getStorageDtype());
+    }
+    /// Dtype of a rank's slice.
+    ::mlir::Type getMasterDtype() {
+      return getMaster().value_or(getStorageDtype());
+    }
+    /// Dtype of the gradient and of its reduction.
+    ::mlir::Type getReduceDtype();
+    /// The type of the gathered value.
+    ::mlir::RankedTensorType getGatheredType() {
+      return getTensorType().clone(getGatherDtype());
+    }
   }];
 }
 
@@ -74,7 +123,8 @@ def FF_UnitOp : FF_Op<"unit", [
     **Constraints:**
     - (C1) `component` names an `ff.component`; every parameter of every group
       is one of its parameters;
-    - (C2) the dtype of each parameter is the dtype of its group (V1);
+    - (C2) each parameter has the dtypes (storage, gather, master, reduce) of its
+      group and is trainable exactly where the group is (V1, V2);
     - (C3) no parameter stands in two groups.
 
     Example:

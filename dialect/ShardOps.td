@@ -95,7 +95,8 @@ def FF_GradientOp : FF_Op<"gradient", [
   let summary = "states the gradient of a parameter in this micro-batch";
   let description = [{
     Each trainable parameter has exactly one in a program that trains, and no
-    other parameter has any (V2). `ff-insert-reductions` collects those of a unit
+    other parameter has any (V2). Its dtype is the reduction dtype of the
+    parameter (V6). `ff-insert-reductions` collects those of a unit
     in an `ff.reduce_gradients`.
 
     Example:

@@ -35,7 +35,7 @@ def FF_ParamOp : FF_TensorOp<"param", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value of a parameter";
   let description = [{
-    The type is that of the parameter.
+    The shape is that of the parameter, the dtype the one it is gathered in.
 
     Example:
     ```mlir

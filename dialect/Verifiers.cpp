@@ -47,7 +47,8 @@ static LogicalResult verifySameElementType(Operation *op, Value a, Value b) {
 
 LogicalResult GroupAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                 Type dtype, bool trainable, Type reduceDtype,
-                                int64_t numel, ArrayRef<StringAttr> params,
+                                Type gather, Type master, int64_t numel,
+                                ArrayRef<StringAttr> params,
                                 ArrayRef<int64_t> offsets) {
   // C3
   if (params.empty())
@@ -93,9 +94,10 @@ LogicalResult ParamOp::verifySymbolUses(SymbolTableCollection &tables) {
   FailureOr<ParameterOp> param = lookupParameter(*this, tables, getParam());
   if (failed(param))
     return failure();
-  if (param->getType() != getType())
+  if (param->getGatheredType() != getType())
     return emitOpError() << "has type " << getType()
-                         << ", but the parameter is " << param->getType();
+                         << ", but the parameter is "
+                         << param->getGatheredType();
   return success();
 }
 
@@ -109,7 +111,71 @@ LogicalResult GradientOp::verifySymbolUses(SymbolTableCollection &tables) {
                          << shapeText(tensorOf(getGrad()).getShape())
                          << ", but the parameter has "
                          << shapeText(want.getShape());
+  Type dtype = tensorOf(getGrad()).getElementType();
+  if (dtype != param->getReduceDtype()) // V6
+    return emitOpError() << "has dtype " << dtype
+                         << ", but the parameter is reduced in "
+                         << param->getReduceDtype();
   return success();
+}
+
+bool ParameterOp::isTrainable() {
+  if (std::optional<bool> given = getTrainable())
+    return *given;
+  return cast<ComponentOp>((*this)->getParentOp()).getTrain() ==
+         TrainMode::Full;
+}
+
+Type ParameterOp::getReduceDtype() {
+  if (std::optional<Type> given = getReduce())
+    return *given;
+  // Gradients are reduced in f32, or in the dtype where that is wider.
+  Type storage = getStorageDtype();
+  return storage.isF64() ? storage : Float32Type::get(getContext());
+}
+
+LogicalResult ParameterOp::verify() {
+  for (auto [name, type] :
+       {std::pair("gather", getGather()), std::pair("master", getMaster()),
+        std::pair("reduce", getReduce())})
+    if (type && !isa<FloatType>(*type))
+      return emitOpError() << name << " dtype " << *type << " is not a float";
+  bool isFloat = isa<FloatType>(getStorageDtype());
+  if (!isFloat && (getGather() || getMaster()))
+    return emitOpError() << "of " << getStorageDtype()
+                         << " cannot be gathered in another dtype";
+  if (!isTrainable())
+    return success();
+  if (!isFloat)
+    return emitOpError() << "is trainable and of " << getStorageDtype()
+                         << "; only floats can be trained";
+  if (getBuffer())
+    return emitOpError("is a buffer and trainable");
+  return success();
+}
+
+/// The dtypes that a group and its members share (V1), with what they are.
+static LogicalResult verifyMember(UnitOp unit, GroupAttr group,
+                                  ParameterOp param) {
+  auto same = [&](StringRef what, Type want, Type have) -> LogicalResult {
+    if (want == have)
+      return success();
+    return unit.emitOpError() << "group of " << want << what << " holds '"
+                              << param.getSymName() << "' of " << have;
+  };
+  if (failed(same("", group.getDtype(), param.getStorageDtype())) ||
+      failed(same(" (gathered)", group.getGatherDtype(),
+                  param.getGatherDtype())) ||
+      failed(same(" (master)", group.getMasterDtype(), param.getMasterDtype())))
+    return failure();
+  if (group.getTrainable() != param.isTrainable())
+    return unit.emitOpError()
+           << "has a group with trainable = " << group.getTrainable()
+           << ", but '" << param.getSymName() << "' is "
+           << (param.isTrainable() ? "trainable" : "frozen");
+  if (!group.getTrainable())
+    return success();
+  return same(" (reduced)", group.getReduceDtype(), param.getReduceDtype());
 }
 
 LogicalResult UnitOp::verifySymbolUses(SymbolTableCollection &tables) {
@@ -127,10 +193,8 @@ LogicalResult UnitOp::verifySymbolUses(SymbolTableCollection &tables) {
         return emitOpError()
                << "'" << name.getValue() << "' is not a parameter of "
                << getComponentAttr();
-      Type dtype = cast<RankedTensorType>(param.getType()).getElementType();
-      if (dtype != group.getDtype()) // C2
-        return emitOpError() << "group of " << group.getDtype() << " holds '"
-                             << name.getValue() << "' of " << dtype;
+      if (failed(verifyMember(*this, group, param))) // C2
+        return failure();
       bool isLast = i + 1 == group.getOffsets().size();
       int64_t limit = isLast ? group.getNumel() : group.getOffsets()[i + 1];
       int64_t end = group.getOffsets()[i] +

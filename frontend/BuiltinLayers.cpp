@@ -64,17 +64,22 @@ Val ff::frontend::emitEmbedding(Call &call) {
   SmallVector<StringRef, 4> dims(ids.dims);
   dims.resize(shape.size());
   dims.back() = table.dimName(1);
-  return Val::ofTensor(
+  Val rows = Val::ofTensor(
       call.e.builder().create<EmbeddingOp>(
           call.e.location(call.loc),
           RankedTensorType::get(shape, table.type().getElementType()),
           table.tensor, ids.tensor),
       dims);
+  // A table in a narrower dtype than the component computes in.
+  if (table.type().getElementTypeBitWidth() <
+      call.e.elementType.getIntOrFloatBitWidth())
+    return call.e.convert(rows, call.e.elementType, call.loc);
+  return rows;
 }
 
 /// [B, S, heads · D] as [B, S, heads, D].
-static std::optional<Val> splitHeads(Call &call, size_t i, int64_t heads) {
-  const Val &x = call[i];
+static std::optional<Val> splitHeads(Call &call, size_t i, const Val &x,
+                                     int64_t heads) {
   if (heads < 1 || x.rank() != 3 || x.shape()[2] % heads != 0) {
     call.failAt(i, "with heads = " + Twine(heads) +
                        " it takes [B, S, D] with D a multiple of it, not " +
@@ -91,13 +96,16 @@ Val ff::frontend::emitAttention(Call &call) {
   if (!call.isFloatTensor(0) || !call.isFloatTensor(1) ||
       !call.isFloatTensor(2) || !causal)
     return Val::error();
-  Val q = call[0], k = call[1], v = call[2];
+  Type compute = call.e.elementType;
+  Val q = call.e.convert(call[0], compute, call.loc);
+  Val k = call.e.convert(call[1], compute, call.loc);
+  Val v = call.e.convert(call[2], compute, call.loc);
   if (call.has(3)) {
     auto heads = call.integer(3);
     if (!heads)
       return Val::error();
     for (auto [i, x] : {std::pair(0, &q), std::pair(1, &k), std::pair(2, &v)}) {
-      auto split = splitHeads(call, i, *heads);
+      auto split = splitHeads(call, i, *x, *heads);
       if (!split)
         return Val::error();
       *x = *split;
@@ -123,7 +131,9 @@ Val ff::frontend::emitAttention(Call &call) {
   }
   OpBuilder &b = call.e.builder();
   auto lse = RankedTensorType::get({q.shape()[0], q.shape()[2], q.shape()[1]},
-                                   q.type().getElementType());
+                                   isNarrow(compute)
+                                       ? Float32Type::get(call.e.context)
+                                       : compute);
   auto op = b.create<AttentionOp>(call.e.location(call.loc),
                                   TypeRange{q.type(), lse}, q.tensor, k.tensor,
                                   v.tensor, b.getF64FloatAttr(scale),

@@ -118,12 +118,11 @@ Val ff::frontend::emitCast(Call &call) {
   std::string wanted = call.has(1) ? call[1].text : dtypeName(e.elementType);
   if (wanted == have)
     return call[0];
-  Type element = wanted == "f32"   ? Type(e.builder().getF32Type())
-                 : wanted == "f64" ? Type(e.builder().getF64Type())
-                                   : Type();
+  Type element = e.declaredDtype(wanted);
   if (!element)
     return call.failAt(1, "cannot convert " + have + " to \"" + wanted + "\"");
-  return e.convert(call[0], element, call.loc);
+  // A cast that is written rounds.
+  return e.convert(call[0].settled(), element, call.loc);
 }
 
 Val ff::frontend::emitStopGradient(Call &call) {

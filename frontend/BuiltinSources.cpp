@@ -63,12 +63,13 @@ Val ff::frontend::emitArange(Call &call) {
   if (llvm::SubOverflow(stop, start, size) || isTooLarge(size))
     return call.fail("a tensor of more than 2^40 elements");
   OpBuilder &b = call.e.builder();
-  Type element = call.e.elementType;
+  // bf16 holds whole numbers up to 256 alone.
+  Type element = call.e.floatType();
   if (call.has(2)) {
     std::string dtype = call[2].isString() ? call[2].text : "";
     if (dtype == "i64")
       element = b.getI64Type();
-    else if (dtype != dtypeName(element))
+    else if (dtype != dtypeName(element) && dtype != "float")
       return call.failAt(2, "the dtype can be \"i64\" or \"" +
                                 dtypeName(element) + "\"");
   }
@@ -89,12 +90,6 @@ static Val emitRandom(Call &call, Distribution distribution,
                       ArrayRef<int64_t> shape, ArrayRef<StringRef> names) {
   Elaborator &e = call.e;
   FunctionState &function = *e.function;
-  if (function.isBlock) {
-    e.error(call.loc, "randomness inside a block is not supported yet")
-        .note("all calls of the block would get the same values; draw them in "
-              "the program and pass them as an input");
-    return Val::error();
-  }
   if (shape.empty() || shape.front() != function.batch) {
     e.error(call.loc,
             Twine(call.builtin.name) +
@@ -105,13 +100,7 @@ static Val emitRandom(Call &call, Distribution distribution,
               "on the number of ranks");
     return Val::error();
   }
-  OpBuilder &b = e.builder();
-  return Val::ofTensor(
-      b.create<RandomOp>(
-          e.location(call.loc), RankedTensorType::get(shape, e.elementType),
-          DistributionAttr::get(e.context, distribution),
-          b.getI32IntegerAttr(static_cast<int32_t>(function.nextSite++))),
-      names);
+  return e.random(distribution, shape, names, e.elementType, call.loc);
 }
 
 static Val emitRandomShape(Call &call, Distribution distribution) {

@@ -91,6 +91,24 @@ static bool bind(const Builtin &builtin, llvm::ArrayRef<Arg> args, SMLoc loc,
   return true;
 }
 
+/// Widens the operands of a builtin that computes in f32, and rounds its result.
+static Val emitIn(Call &call) {
+  Numerics numerics = call.builtin.numerics;
+  Elaborator &e = call.e;
+  if (numerics == Numerics::AsIs)
+    return call.builtin.emit(call);
+  std::vector<const Val *> operands;
+  for (const Arg &arg : call.args)
+    operands.push_back(&arg.value);
+  if (numerics == Numerics::WideLikeFirst)
+    operands.resize(1);
+  mlir::Type dtype = e.narrowDtype(operands);
+  for (Arg &arg : call.args)
+    arg.value = e.widened(arg.value, call.loc);
+  Val result = call.builtin.emit(call);
+  return dtype ? e.rounded(result, dtype, call.loc) : result;
+}
+
 Val ff::frontend::callBuiltin(const Builtin &builtin, llvm::ArrayRef<Arg> args,
                               SMLoc loc, Elaborator *elaborator,
                               Diagnostics &diags) {
@@ -103,7 +121,7 @@ Val ff::frontend::callBuiltin(const Builtin &builtin, llvm::ArrayRef<Arg> args,
   }
   Call call(builtin, loc, *elaborator);
   call.args = std::move(bound);
-  return builtin.emit(call);
+  return emitIn(call);
 }
 
 //===----------------------------------------------------------------------===//

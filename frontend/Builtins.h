@@ -55,12 +55,24 @@ private:
   bool wrong(size_t i, StringRef wanted);
 };
 
+/// In which dtype a builtin computes where its operands are bf16 or f16.
+enum class Numerics {
+  /// It sees the operands as they are.
+  AsIs,
+  /// In f32; the result is rounded to the dtype of the operands.
+  Wide,
+  /// In f32; the result is rounded to the dtype of the first operand, whatever
+  /// the dtypes of the parameters.
+  WideLikeFirst,
+};
+
 struct Builtin {
   llvm::StringLiteral name;
   llvm::StringLiteral signature; ///< "x, weight, bias=None"
   llvm::StringLiteral doc;
   llvm::StringLiteral example;
   Val (*emit)(Call &);
+  Numerics numerics = Numerics::AsIs;
 };
 
 llvm::ArrayRef<Builtin> getBuiltins();

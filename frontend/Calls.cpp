@@ -9,6 +9,7 @@
 
 #include "frontend/Elaborator.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/raw_ostream.h"
@@ -29,21 +30,116 @@ Diagnostics::Report Elaborator::error(SMLoc loc, const Twine &message) {
   return report;
 }
 
-Value Elaborator::param(const Instance &instance, const Param &param,
-                        SMLoc loc) {
-  std::string name = instance.prefix + param.name;
-  std::string key = name;
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+ComponentInfo *Elaborator::infoOf(const Instance &instance,
+                                  std::string &prefix) {
+  if (instance.component) {
+    prefix = instance.prefix;
+    return infos.lookup(instance.component.getValue());
+  }
+  prefix = function->prefix + instance.prefix;
+  return function->component;
+}
+
+Value Elaborator::paramValue(const Instance &instance,
+                             const ComponentParam &param, SMLoc loc) {
+  std::string key = param.name;
   if (instance.component)
-    key = (instance.component.getValue() + "::" + name).str();
+    key = (instance.component.getValue() + "::" + param.name).str();
+  else
+    key = key.substr(function->prefix.size());
   Value &value = function->params[key];
   if (value)
     return value;
   assert(instance.component && "parameters of a block are its arguments");
   auto ref = SymbolRefAttr::get(instance.component,
-                                FlatSymbolRefAttr::get(context, name));
+                                FlatSymbolRefAttr::get(context, param.name));
   value = builder().create<ParamOp>(
-      location(loc), RankedTensorType::get(param.shape, elementType), ref);
+      location(loc), RankedTensorType::get(param.decl->shape, param.gather),
+      ref);
   return value;
+}
+
+Val Elaborator::param(const Instance &instance, const Param &param, SMLoc loc) {
+  std::string prefix;
+  ComponentInfo *info = infoOf(instance, prefix);
+  ComponentParam *own = info ? info->find(prefix + param.name) : nullptr;
+  if (!own)
+    return Val::error(); // reported with the component
+  Val value = Val::ofTensor(paramValue(instance, *own, loc), param.dims);
+  value.param = own->name;
+  value.instance = instance;
+  return value;
+}
+
+Val Elaborator::addAdapter(Val result, const Val &input, const Val &weight,
+                           SMLoc loc) {
+  if (base || weight.param.empty() || result.isError())
+    return result;
+  std::string prefix;
+  ComponentInfo *info = infoOf(weight.instance, prefix);
+  auto it = info->adapters.find(weight.param);
+  if (it == info->adapters.end())
+    return result;
+  Adapter &adapter = it->second;
+  adapter.used = true;
+  if (function->isBlock)
+    function->adapted.push_back(weight.param.substr(function->prefix.size()));
+  Val x = input;
+  if (adapter.dropout > 0 && dropsOut) {
+    // Zeroed with probability p, the rest scaled by 1 / (1 - p).
+    Val u = random(Distribution::Uniform, x.shape(), x.dims, floatType(), loc);
+    if (u.isError())
+      return u;
+    Value keep = builder().create<arith::CmpFOp>(
+        location(loc), arith::CmpFPredicate::OGE, u.tensor,
+        splat(u.type(), adapter.dropout, loc));
+    Val scaled =
+        binary(Operator::Mul, x, Val::of(1 / (1 - adapter.dropout)), loc);
+    x = Val::ofTensor(builder().create<arith::SelectOp>(
+                          location(loc), keep, scaled.tensor,
+                          splat(scaled.type(), 0, loc)),
+                      x.dims);
+  }
+  auto get = [&](StringRef name) {
+    return Val::ofTensor(paramValue(weight.instance, *info->find(name), loc));
+  };
+  Val delta = linear(linear(x, get(adapter.a), nullptr, loc), get(adapter.b),
+                     nullptr, loc);
+  delta = widened(delta, loc);
+  if (adapter.scale() != 1)
+    delta = binary(Operator::Mul, delta, Val::of(adapter.scale()), loc);
+  return binary(Operator::Add, result, delta, loc);
+}
+
+Val Elaborator::random(Distribution distribution, ArrayRef<int64_t> shape,
+                       ArrayRef<StringRef> dims, Type element, SMLoc loc) {
+  auto type = RankedTensorType::get(
+      shape, isNarrow(element) ? Type(builder().getF32Type()) : element);
+  if (function->isBlock) {
+    // The callers draw it, so that each call has values of its own.
+    function->draws.push_back({type, distribution});
+    Block &entry = function->func.getBody().front();
+    Val value = Val::ofTensor(entry.addArgument(type, location(loc)), dims);
+    return convert(value, element, loc);
+  }
+  if (function->func->hasAttr(kForwardAttr)) {
+    error(loc, "randomness inside a component that is called outside of "
+               "training is not supported yet")
+        .note("all calls would get the same values; draw them in the program "
+              "and pass them as an input");
+    return Val::error();
+  }
+  Val value = Val::ofTensor(
+      builder().create<RandomOp>(
+          location(loc), type, DistributionAttr::get(context, distribution),
+          builder().getI32IntegerAttr(
+              static_cast<int32_t>(function->nextSite++))),
+      dims);
+  return convert(value, element, loc);
 }
 
 //===----------------------------------------------------------------------===//
@@ -53,8 +149,11 @@ Value Elaborator::param(const Instance &instance, const Param &param,
 static bool checkDtype(Elaborator &e, const InputDecl &input, const Val &value,
                        SMLoc loc, const Twine &what) {
   Type type = value.type().getElementType();
-  std::string wanted =
-      input.dtype.empty() ? dtypeName(e.elementType) : input.dtype;
+  std::string wanted = input.dtype;
+  if (wanted.empty())
+    wanted = dtypeName(e.elementType);
+  else if (wanted == "float")
+    wanted = dtypeName(e.floatType());
   if (dtypeName(type) == wanted)
     return true;
   e.error(loc,
@@ -62,6 +161,29 @@ static bool checkDtype(Elaborator &e, const InputDecl &input, const Val &value,
       .note(input.loc, "it is declared here")
       .note("convert it with cast(x, \"" + wanted + "\")");
   return false;
+}
+
+Type Elaborator::declaredDtype(StringRef name) {
+  if (name == "float")
+    return floatType();
+  Type type = dtypeOf(context, name);
+  return type && isa<FloatType>(type) ? type : Type();
+}
+
+/// Where bf16 and f16 are involved, a float argument becomes what its input
+/// declares: the compute dtype where it declares none. A declared dtype is never
+/// narrower than what it is given, unless the program says so with a cast.
+static Val adaptDtype(Elaborator &e, const InputDecl &input, const Val &value,
+                      SMLoc loc) {
+  if (!value.isFloatTensor())
+    return value;
+  Type have = value.type().getElementType();
+  Type want =
+      input.dtype.empty() ? e.elementType : e.declaredDtype(input.dtype);
+  if (!want || want == have || !(isNarrow(want) || isNarrow(have)))
+    return value;
+  bool widens = have.getIntOrFloatBitWidth() < want.getIntOrFloatBitWidth();
+  return input.dtype.empty() || widens ? e.convert(value, want, loc) : value;
 }
 
 bool Elaborator::bindTensor(const InputDecl &input, const Val &value, SMLoc loc,
@@ -122,6 +244,7 @@ bool Elaborator::bindInput(const InputDecl &input, const Arg &arg,
                     : "a tensor is an input, a parameter or a result");
       return false;
     }
+    value = adaptDtype(*this, input, value, arg.loc);
     if (!bindTensor(input, value, arg.loc, scope, what))
       return false;
     // The callee knows the dims by its own names.
@@ -139,7 +262,7 @@ bool Elaborator::bindInput(const InputDecl &input, const Arg &arg,
               "declare it as \"" + input.name + ": [dims]\" for a tensor");
     return false;
   }
-  scope.variables[input.name] = std::move(value);
+  scope.variables[input.name] = value.settled();
   return true;
 }
 
@@ -199,6 +322,22 @@ Val Elaborator::callModule(const Instance &instance, llvm::ArrayRef<Arg> args,
   type.called = true;
   if (type.broken)
     return Val::error();
+  // Inside a component its compute dtype is in force.
+  bool isRoot = instance.component && instance.prefix.empty();
+  ComponentInfo *info =
+      isRoot ? infos.lookup(instance.component.getValue()) : nullptr;
+  if (isRoot && !info)
+    return Val::error();
+  Type outerType = elementType;
+  bool outerBase = base;
+  if (info) {
+    elementType = info->compute;
+    base = instance.isBase;
+  }
+  auto restore = llvm::make_scope_exit([&] {
+    elementType = outerType;
+    base = outerBase;
+  });
   Scope scope;
   scope.type = &type;
   scope.instance = instance;
@@ -207,9 +346,21 @@ Val Elaborator::callModule(const Instance &instance, llvm::ArrayRef<Arg> args,
   frames.push_back({callee.str(), loc});
   auto leave = llvm::make_scope_exit([&] { frames.pop_back(); });
   // The outermost block is the unit; what is nested in it is inlined.
-  if ((instance.isBlock && !function->isBlock) || isComponentCall(instance))
-    return callBlock(instance, scope, loc);
-  return runForward(scope, loc);
+  bool isCall =
+      (instance.isBlock && !function->isBlock) || isComponentCall(instance);
+  Val result =
+      isCall ? callBlock(instance, scope, loc) : runForward(scope, loc);
+  result = result.settled();
+  if (info && !result.isError())
+    convertFloats(result, info->output, loc);
+  return result;
+}
+
+void Elaborator::convertFloats(Val &value, Type to, SMLoc loc) {
+  if (value.isFloatTensor())
+    value = convert(value, to, loc);
+  for (Val &item : value.items)
+    convertFloats(item, to, loc);
 }
 
 Val Elaborator::runForward(Scope &scope, SMLoc loc) {
@@ -240,24 +391,48 @@ static void replaceTensors(Val &value, ResultRange &results, size_t &next) {
     replaceTensors(item, results, next);
 }
 
+/// What a function of the block at `prefix` depends on, of its parameters.
+static void printParams(ComponentInfo &info, StringRef prefix, bool base,
+                        llvm::raw_ostream &os) {
+  os << "|" << info.compute << (base ? "base" : "");
+  for (const ComponentParam &param : info.params) {
+    StringRef name = param.name;
+    if (!name.consume_front(prefix))
+      continue;
+    os << "|" << name << ":" << param.gather;
+    auto it = info.adapters.find(param.name);
+    if (it != info.adapters.end())
+      os << "+" << it->second.rank << "," << it->second.alpha << ","
+         << it->second.dropout;
+  }
+}
+
 Val Elaborator::callBlock(const Instance &instance, Scope &scope, SMLoc loc) {
   BlockFunction *block = getBlock(instance, scope, loc);
   if (block->result.isError())
     return Val::error();
-  if (!block->func)
-    return runForward(scope, loc);
   SmallVector<Value> operands;
   for (const InputDecl &input : scope.type->decl->inputs)
     if (input.isTensor)
       operands.push_back(scope.variables[input.name].tensor);
-  for (const ParamPath &path : block->params) {
-    Instance at = instance;
-    StringRef prefix = StringRef(path.name).drop_back(path.param->name.size());
-    at.prefix += prefix.str();
-    operands.push_back(param(at, *path.param, loc));
+  std::string prefix;
+  ComponentInfo *info = infoOf(instance, prefix);
+  for (const std::string &name : block->params)
+    operands.push_back(paramValue(instance, *info->find(prefix + name), loc));
+  for (const std::string &name : block->adapted)
+    info->adapters.find(prefix + name)->second.used = true;
+  for (auto &[type, distribution] : block->draws) {
+    auto tensor = cast<RankedTensorType>(type);
+    Val value = random(distribution, tensor.getShape(), {},
+                       tensor.getElementType(), loc);
+    if (value.isError())
+      return value;
+    operands.push_back(value.tensor);
   }
   auto call =
       builder().create<func::CallOp>(location(loc), block->func, operands);
+  if (info->recomputed.contains(StringRef(prefix).drop_back()))
+    call->setAttr(kRecomputeAttr, builder().getUnitAttr());
   Val result = block->result;
   size_t next = 0;
   ResultRange results = call.getResults();
@@ -269,9 +444,13 @@ BlockFunction *Elaborator::getBlock(const Instance &instance, Scope &scope,
                                     SMLoc loc) {
   ModuleType &type = *instance.type;
   std::string key = std::to_string(type.number);
-  if (isComponentCall(instance))
-    key += ("@" + instance.component.getValue()).str();
   llvm::raw_string_ostream os(key);
+  std::string prefix;
+  ComponentInfo *info = infoOf(instance, prefix);
+  if (isComponentCall(instance))
+    os << "@" << instance.component.getValue() << (base ? ".base" : "");
+  else
+    printParams(*info, prefix, base, os);
   for (const InputDecl &input : type.decl->inputs) {
     os << "|";
     printKey(scope.variables[input.name], os);
@@ -286,15 +465,21 @@ void Elaborator::buildBlock(BlockFunction &block, const Instance &instance,
                             Scope scope, SMLoc loc) {
   ModuleType &type = *instance.type;
   bool isComponent = isComponentCall(instance);
-  // Parameters of a component are named by their symbols, not passed.
-  if (!isComponent)
-    collectParams(type, "", /*block=*/".", block.params);
+  std::string prefix;
+  ComponentInfo *info = infoOf(instance, prefix);
   SmallVector<Type> types;
   for (const InputDecl &input : type.decl->inputs)
     if (input.isTensor)
       types.push_back(scope.variables[input.name].tensor.getType());
-  for (const ParamPath &path : block.params)
-    types.push_back(RankedTensorType::get(path.param->shape, elementType));
+  // Parameters of a component are named by their symbols, not passed.
+  if (!isComponent)
+    for (const ComponentParam &param : info->params) {
+      StringRef name = param.name;
+      if (!name.consume_front(prefix) || (base && param.isAdapter))
+        continue;
+      block.params.push_back(name.str());
+      types.push_back(RankedTensorType::get(param.decl->shape, param.gather));
+    }
   FunctionState state(context);
   std::string name =
       type.decl->name + "_" + std::to_string(blockCounts[type.decl->name]++);
@@ -312,25 +497,30 @@ void Elaborator::buildBlock(BlockFunction &block, const Instance &instance,
   for (const InputDecl &input : type.decl->inputs)
     if (input.isTensor)
       scope.variables[input.name].tensor = body->getArgument(index++);
-  for (const ParamPath &path : block.params) {
-    state.func.setArgAttr(index, kParamAttr,
-                          StringAttr::get(context, path.name));
-    state.params[path.name] = body->getArgument(index++);
+  unsigned firstParam = index;
+  for (const std::string &path : block.params)
+    state.params[path] = body->getArgument(index++);
+  if (!isComponent) {
+    state.component = info;
+    state.prefix = prefix;
+    scope.instance = {&type, "", StringAttr(), false, instance.isBase};
   }
-  if (!isComponent)
-    scope.instance = {&type, "", StringAttr()};
   FunctionState *outer = std::exchange(function, &state);
-  block.result = runForward(scope, loc);
+  block.result = runForward(scope, loc).settled();
   SmallVector<Value> results;
   collectTensors(block.result, results);
   builder().create<func::ReturnOp>(location(type.decl->forwardLoc), results);
-  state.func.setFunctionType(
-      FunctionType::get(context, types, TypeRange(ValueRange(results))));
+  // Random values have become arguments.
+  state.func.setFunctionType(FunctionType::get(
+      context, body->getArgumentTypes(), TypeRange(ValueRange(results))));
+  SmallVector<Attribute> attrs(body->getNumArguments(),
+                               DictionaryAttr::get(context));
+  state.func.setAllArgAttrs(attrs);
+  for (auto [i, path] : llvm::enumerate(block.params))
+    state.func.setArgAttr(firstParam + i, kParamAttr,
+                          StringAttr::get(context, path));
   function = outer;
-  if (state.nextSite == 0) {
-    block.func = state.func;
-    return;
-  }
-  // Every call would draw the same values.
-  state.func.erase();
+  block.func = state.func;
+  block.draws = std::move(state.draws);
+  block.adapted = std::move(state.adapted);
 }

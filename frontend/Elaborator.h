@@ -10,6 +10,7 @@
 #ifndef FF_FRONTEND_ELABORATOR_H
 #define FF_FRONTEND_ELABORATOR_H
 
+#include "frontend/Component.h"
 #include "frontend/Evaluator.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/StringSaver.h"
@@ -28,15 +29,26 @@ struct FunctionState {
   unsigned nextSite = 0; ///< of randomness: program number << 24 | count
   /// The values of parameters: arguments of a block, ff.param of a program.
   llvm::StringMap<mlir::Value> params;
+  /// Of a block: the component and place of the instance that it is built from.
+  /// The instances that share the function have the same parameters and dtypes.
+  ComponentInfo *component = nullptr;
+  std::string prefix;
+  /// Random values that the callers of a block draw for it: they follow its
+  /// parameters.
+  std::vector<std::pair<mlir::Type, Distribution>> draws;
+  /// Weights, relative to the block, whose adapters the function applies.
+  std::vector<std::string> adapted;
 
   explicit FunctionState(mlir::MLIRContext *context) : builder(context) {}
 };
 
 /// The function of a block or of a component, and what its calls give.
 struct BlockFunction {
-  mlir::func::FuncOp func; ///< null: it must be inlined, since it draws values
-  Val result;              ///< whose tensors stand for the results, in order
-  std::vector<ParamPath> params;
+  mlir::func::FuncOp func;
+  Val result; ///< whose tensors stand for the results, in order
+  std::vector<std::string> params; ///< relative to the block
+  std::vector<std::pair<mlir::Type, Distribution>> draws;
+  std::vector<std::string> adapted;
 };
 
 /// Elaborates modules into functions. Emission of single operations is in
@@ -45,15 +57,20 @@ class Elaborator {
 public:
   Elaborator(mlir::ModuleOp module, Diagnostics &diags, mlir::Type elementType)
       : module(module), context(module.getContext()), diags(diags),
-        elementType(elementType), saver(allocator) {}
+        elementType(elementType), programType(elementType), saver(allocator) {}
 
   mlir::ModuleOp module;
   mlir::MLIRContext *context;
   Diagnostics &diags;
-  mlir::Type elementType; ///< of all float tensors
+  /// The compute dtype: of the component that is elaborated, or of programs.
+  mlir::Type elementType;
+  mlir::Type programType; ///< of programs: f32 or f64
   FunctionState *function = nullptr;
   /// Components of the bundle, by name.
   llvm::StringMap<Val> components;
+  llvm::StringMap<ComponentInfo *> infos;
+  /// Whether adapters drop out: in the program that trains.
+  bool dropsOut = false;
   std::set<std::string> usedComponents;
 
   mlir::OpBuilder &builder() { return function->builder; }
@@ -65,7 +82,16 @@ public:
   // Calls.cpp
   Val callModule(const Instance &instance, llvm::ArrayRef<Arg> args,
                  StringRef callee, SMLoc loc);
-  mlir::Value param(const Instance &instance, const Param &param, SMLoc loc);
+  Val param(const Instance &instance, const Param &param, SMLoc loc);
+  /// A random tensor; in a block, one that its callers draw.
+  Val random(Distribution distribution, llvm::ArrayRef<int64_t> shape,
+             llvm::ArrayRef<StringRef> dims, mlir::Type element, SMLoc loc);
+  /// The float type that an input declares by `name`; null if it is none.
+  mlir::Type declaredDtype(StringRef name);
+  /// f32, or f64 where the compute dtype is that: for phases and tables.
+  mlir::Type floatType() {
+    return elementType.isF64() ? elementType : programType;
+  }
   /// Checks a tensor against its declaration and binds its named dims.
   bool bindTensor(const InputDecl &input, const Val &value, SMLoc loc,
                   Scope &scope, const Twine &what);
@@ -91,6 +117,14 @@ public:
   Val linear(const Val &input, const Val &weight, const Val *bias, SMLoc loc);
   Val matmul(const Val &lhs, const Val &rhs, bool transposeLhs,
              bool transposeRhs, SMLoc loc);
+  /// A tensor of bf16 or f16 as f32: before it was rounded, where that is known.
+  Val widened(const Val &value, SMLoc loc);
+  /// The dtype to round to what is computed from these: bf16 or f16 where all
+  /// float tensors among them are that; null: none.
+  mlir::Type narrowDtype(llvm::ArrayRef<const Val *> operands);
+  Val rounded(const Val &value, mlir::Type dtype, SMLoc loc);
+  /// Adds the output of the adapter of a weight, if there is one.
+  Val addAdapter(Val result, const Val &input, const Val &weight, SMLoc loc);
   /// Makes the shapes and dtypes of both equal. False after an error.
   bool unify(Val &lhs, Val &rhs, const Twine &what, SMLoc loc);
 
@@ -106,6 +140,11 @@ private:
                  Scope &scope);
   Val runForward(Scope &scope, SMLoc loc);
   Val callBlock(const Instance &instance, Scope &scope, SMLoc loc);
+  void convertFloats(Val &value, mlir::Type to, SMLoc loc);
+  /// The component that an instance is a part of, and its place there.
+  ComponentInfo *infoOf(const Instance &instance, std::string &prefix);
+  mlir::Value paramValue(const Instance &instance, const ComponentParam &param,
+                         SMLoc loc);
   BlockFunction *getBlock(const Instance &instance, Scope &scope, SMLoc loc);
   void buildBlock(BlockFunction &block, const Instance &instance, Scope scope,
                   SMLoc loc);
@@ -115,6 +154,7 @@ private:
            instance.prefix.empty();
   }
 
+  bool base = false; ///< adapters are left out
   std::vector<Frame> frames;
   llvm::StringMap<BlockFunction> blocks;
   llvm::StringMap<unsigned> blockCounts;

@@ -16,6 +16,16 @@ using namespace mlir;
 using namespace ff;
 using namespace ff::frontend;
 
+/// The wider of two float types; f32 for bf16 and f16.
+static Type widerType(Type a, Type b) {
+  if (a == b)
+    return a;
+  unsigned wa = a.getIntOrFloatBitWidth(), wb = b.getIntOrFloatBitWidth();
+  if (wa == wb)
+    return Float32Type::get(a.getContext());
+  return wa > wb ? a : b;
+}
+
 Value Elaborator::splat(RankedTensorType type, double value, SMLoc loc) {
   return createSplat(builder(), location(loc), type, value);
 }
@@ -56,19 +66,53 @@ Val Elaborator::convert(const Val &value, Type element, SMLoc loc) {
   Type from = value.type().getElementType();
   if (from == element)
     return value;
-  auto type = RankedTensorType::get(value.shape(), element);
+  if (value.wide && value.wide.getType() == value.type().clone(element))
+    return Val::ofTensor(value.wide, value.dims);
+  auto type = value.type().clone(element);
   Location at = location(loc);
   OpBuilder &b = builder();
   Value x = value.tensor, result;
-  if (value.isIntTensor())
-    result = b.create<arith::SIToFPOp>(at, type, x);
-  else if (value.isBoolTensor())
+  unsigned width = from.getIntOrFloatBitWidth();
+  unsigned wanted = element.getIntOrFloatBitWidth();
+  if (value.isBoolTensor())
     result = b.create<arith::UIToFPOp>(at, type, x);
-  else if (from.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
+  else if (isa<IntegerType>(from))
+    result = b.create<arith::SIToFPOp>(at, type, x);
+  else if (width < wanted)
     result = b.create<arith::ExtFOp>(at, type, x);
-  else
+  else if (width > wanted)
     result = b.create<arith::TruncFOp>(at, type, x);
+  else // bf16 and f16: neither holds the other
+    return convert(convert(value, b.getF32Type(), loc), element, loc);
   return Val::ofTensor(result, value.dims);
+}
+
+Val Elaborator::widened(const Val &value, SMLoc loc) {
+  if (!value.isFloatTensor() || !isNarrow(value.type().getElementType()))
+    return value;
+  return convert(value, builder().getF32Type(), loc);
+}
+
+Type Elaborator::narrowDtype(ArrayRef<const Val *> operands) {
+  Type dtype;
+  for (const Val *operand : operands) {
+    if (!operand->isFloatTensor())
+      continue;
+    Type own = operand->type().getElementType();
+    if (!isNarrow(own) || (dtype && dtype != own))
+      return {};
+    dtype = own;
+  }
+  return dtype;
+}
+
+Val Elaborator::rounded(const Val &value, Type dtype, SMLoc loc) {
+  if (!value.isFloatTensor() || !isNarrow(dtype) ||
+      value.type().getElementType() == dtype)
+    return value;
+  Val result = convert(value, dtype, loc);
+  result.wide = value.tensor;
+  return result;
 }
 
 Val Elaborator::slice(const Val &value, int64_t dim, int64_t start,
@@ -146,6 +190,13 @@ bool Elaborator::unify(Val &lhs, Val &rhs, const Twine &what, SMLoc loc) {
     error(loc, what + " cannot combine " + describeKind(lhs) + " and " +
                    describeKind(rhs));
     return false;
+  }
+  // As in PyTorch: the wider of two float dtypes.
+  if (lhs.isFloatTensor() && rhs.isFloatTensor()) {
+    Type common = widerType(lhs.type().getElementType(),
+                            rhs.type().getElementType());
+    lhs = convert(lhs, common, loc);
+    rhs = convert(rhs, common, loc);
   }
   if (lhs.type().getElementType() != rhs.type().getElementType()) {
     error(loc, what + ": dtypes of " + describeTensor(lhs) + " and " +
@@ -239,11 +290,15 @@ static Val emitPower(Elaborator &e, const Val &base, const Val &exponent,
 
 Val Elaborator::binary(Operator op, const Val &left, const Val &right,
                        SMLoc loc) {
-  if (op == Operator::Pow)
-    return emitPower(*this, left, right, loc);
   if (op == Operator::MatMul && left.isTensor() && right.isTensor())
     return matmul(left, right, false, false, loc);
-  Val lhs = left, rhs = right;
+  Val lhs = widened(left, loc), rhs = widened(right, loc);
+  if (Type dtype = narrowDtype({&left, &right})) {
+    Val result = binary(op, lhs, rhs, loc);
+    return result.isError() ? result : rounded(result, dtype, loc);
+  }
+  if (op == Operator::Pow)
+    return emitPower(*this, lhs, rhs, loc);
   if (!unify(lhs, rhs, "'" + spelling(op) + "'", loc))
     return Val::error();
   Value result;
@@ -281,6 +336,8 @@ Val Elaborator::binary(Operator op, const Val &left, const Val &right,
 }
 
 Val Elaborator::negate(const Val &value, SMLoc loc) {
+  if (Type dtype = narrowDtype({&value}))
+    return rounded(negate(widened(value, loc), loc), dtype, loc);
   if (value.isFloatTensor())
     return Val::ofTensor(
         builder().create<arith::NegFOp>(location(loc), value.tensor),
@@ -291,6 +348,12 @@ Val Elaborator::negate(const Val &value, SMLoc loc) {
 //===----------------------------------------------------------------------===//
 // Contractions
 //===----------------------------------------------------------------------===//
+
+/// The dtype of a product of matrices before it is rounded: that in which it is
+/// accumulated.
+static Type productType(Type compute) {
+  return isNarrow(compute) ? Float32Type::get(compute.getContext()) : compute;
+}
 
 Val Elaborator::linear(const Val &input, const Val &weight, const Val *bias,
                        SMLoc loc) {
@@ -314,12 +377,18 @@ Val Elaborator::linear(const Val &input, const Val &weight, const Val *bias,
   SmallVector<StringRef, 4> dims(input.dims);
   dims.resize(shape.size());
   dims.back() = weight.dimName(0);
-  Value flat = reshape(input.tensor, {rows, in}, loc);
+  // In the compute dtype, or in that of a weight that is kept wider.
+  Type compute = widerType(elementType, weight.type().getElementType());
+  Val x = convert(input, compute, loc), w = convert(weight, compute, loc);
+  Value flat = reshape(x.tensor, {rows, in}, loc);
   Value product = builder().create<MatmulOp>(
-      location(loc), RankedTensorType::get({rows, out}, elementType), flat,
-      weight.tensor, /*transposeLhs=*/false, /*transposeRhs=*/true);
+      location(loc), RankedTensorType::get({rows, out}, productType(compute)),
+      flat, w.tensor, /*transposeLhs=*/false, /*transposeRhs=*/true);
   Val result = Val::ofTensor(reshape(product, shape, loc), dims);
-  return bias ? binary(Operator::Add, result, *bias, loc) : result;
+  if (bias)
+    result = binary(Operator::Add, result, *bias, loc);
+  result = addAdapter(std::move(result), input, weight, loc);
+  return result.isError() ? result : rounded(result, compute, loc);
 }
 
 Val Elaborator::matmul(const Val &lhs, const Val &rhs, bool transposeLhs,
@@ -350,9 +419,9 @@ Val Elaborator::matmul(const Val &lhs, const Val &rhs, bool transposeLhs,
   dims.resize(lr);
   dims[lr - 2] = lhs.dimName(transposeLhs ? lr - 1 : lr - 2);
   dims[lr - 1] = rhs.dimName(transposeRhs ? rr - 2 : rr - 1);
-  return Val::ofTensor(builder().create<MatmulOp>(
-                           location(loc),
-                           RankedTensorType::get(shape, elementType),
-                           lhs.tensor, rhs.tensor, transposeLhs, transposeRhs),
-                       dims);
+  Value product = builder().create<MatmulOp>(
+      location(loc), RankedTensorType::get(shape, productType(elementType)),
+      convert(lhs, elementType, loc).tensor,
+      convert(rhs, elementType, loc).tensor, transposeLhs, transposeRhs);
+  return rounded(Val::ofTensor(product, dims), elementType, loc);
 }

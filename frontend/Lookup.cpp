@@ -27,7 +27,7 @@ static std::optional<Val> lookupInSubmodule(const Instance &instance,
                                             Elaborator *elaborator, SMLoc loc) {
   sub.used = true;
   Instance inner{sub.type, instance.prefix + sub.name + ".", instance.component,
-                 sub.type->decl->unit};
+                 sub.type->decl->unit, instance.isBase};
   if (!sub.isList)
     return rest.empty() ? ofModule(Val::Kind::Module, inner)
                         : lookupInModule(inner, rest, elaborator, loc);
@@ -36,7 +36,8 @@ static std::optional<Val> lookupInSubmodule(const Instance &instance,
     for (int64_t i = 0; i < sub.count; ++i)
       list.items.push_back(ofModule(
           Val::Kind::Module, {sub.type, inner.prefix + std::to_string(i) + ".",
-                              instance.component, /*isBlock=*/true}));
+                              instance.component, /*isBlock=*/true,
+                              instance.isBase}));
     return list;
   }
   auto [number, tail] = rest.split('.');
@@ -58,7 +59,7 @@ std::optional<Val> ff::frontend::lookupInModule(const Instance &instance,
     if (!elaborator)
       return std::nullopt; // a shape cannot depend on a tensor
     param->used = true;
-    return Val::ofTensor(elaborator->param(instance, *param, loc), param->dims);
+    return elaborator->param(instance, *param, loc);
   }
   // Names of submodules may have dots: the longest one that fits.
   Submodule *best = nullptr;
@@ -93,6 +94,13 @@ std::optional<Val> Evaluator::member(const Val &value, StringRef name,
       list.items.back().text = value.dimName(i).str();
     }
     return list;
+  }
+  bool isComponent = value.kind == Val::Kind::Module &&
+                     value.instance.component && value.instance.prefix.empty();
+  if (isComponent && name == "base") {
+    Val base = value;
+    base.instance.isBase = true;
+    return base;
   }
   if (value.kind == Val::Kind::Module)
     return lookupInModule(value.instance, name, elaborator, loc);

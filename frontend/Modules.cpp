@@ -320,6 +320,24 @@ bool ModuleTable::addParam(ModuleType &type, const Entry &entry) {
   param.init = getInitializer(context, init, param.name, param.shape, diags);
   if (!param.init)
     return false;
+  if (node.isTable()) {
+    if (const Node *tie = node.get("tie"); tie && tie->isString()) {
+      param.tie = tie->string;
+      param.tieLoc = tie->loc;
+    }
+    if (const Node *buffer = node.get("buffer"); buffer && buffer->isBoolean())
+      param.buffer = buffer->boolean;
+    if (const Node *dtype = node.get("dtype"); dtype && dtype->isString()) {
+      param.dtype = dtype->string;
+      if (!param.buffer) {
+        diags.error(dtype->loc, "parameter '" + entry.key +
+                                    "' has a dtype and is no buffer")
+            .note("the dtypes of parameters are those of [precision]; set "
+                  "buffer = true for a table that it leaves alone");
+        return false;
+      }
+    }
+  }
   const Node *decay = node.isTable() ? node.get("decay") : nullptr;
   param.decay =
       decay && decay->isBoolean() ? decay->boolean : param.shape.size() >= 2;

@@ -52,6 +52,12 @@ struct Param {
   llvm::SmallVector<StringRef, 4> dims;
   InitAttr init;
   bool decay = true;
+  /// Another name of this parameter of the same module.
+  std::string tie;
+  SMLoc tieLoc;
+  /// Part of the model that no policy changes: a table, an index.
+  bool buffer = false;
+  std::string dtype; ///< of a buffer where no file says it; empty: fp32
   bool used = false;
 };
 

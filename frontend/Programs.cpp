@@ -97,24 +97,16 @@ Importer::Program *Importer::requireProgram(StringRef section, StringRef why) {
 // Inputs
 //===----------------------------------------------------------------------===//
 
-static Type dtypeOf(Builder &b, StringRef name) {
-  if (name == "f32")
-    return b.getF32Type();
-  if (name == "f64")
-    return b.getF64Type();
-  if (name == "i64")
-    return b.getI64Type();
-  return {};
-}
-
 /// The dtype that an input declares, else `fallback`. Null after an error.
 static Type inputDtype(Builder &b, const InputDecl &input, Type fallback,
                        Diagnostics &diags) {
   if (input.dtype.empty())
     return fallback;
-  if (Type type = dtypeOf(b, input.dtype))
-    return type;
-  StringRef known[] = {"f32", "f64", "i64"};
+  if (input.dtype == "float")
+    return fallback;
+  StringRef known[] = {"f32", "f64", "bf16", "f16", "i64", "float"};
+  if (llvm::is_contained(known, StringRef(input.dtype)))
+    return dtypeOf(b.getContext(), input.dtype);
   auto report =
       diags.error(input.dtypeLoc, "unknown dtype '" + input.dtype + "'");
   if (auto near = nearest(input.dtype, known))
@@ -132,7 +124,10 @@ std::optional<RankedTensorType> Importer::dataInputType(const InputDecl &input,
   if (!element || field == data.fields.end())
     return std::nullopt; // what is missing was reported with the data
   const TensorInfo &info = field->second;
-  Type given = dtypeOf(builder, info.dtype);
+  StringRef supported[] = {"f32", "f64", "bf16", "f16", "i64"};
+  Type given = llvm::is_contained(supported, StringRef(info.dtype))
+                   ? dtypeOf(context, info.dtype)
+                   : Type();
   // Floats become the compute dtype where the declaration leaves it open.
   if (input.dtype.empty() && given && isa<FloatType>(given))
     element = given;
@@ -145,7 +140,8 @@ std::optional<RankedTensorType> Importer::dataInputType(const InputDecl &input,
         .note(given
                   ? "declare it as \"" + input.name + ": [...] " + info.dtype +
                         "\" and convert it with cast(" + input.name + ")"
-                  : "convert the file; inputs can be f32, f64 and i64");
+                  : "convert the file; inputs can be f32, f64, bf16, f16 and "
+                        "i64");
     return std::nullopt;
   }
   SmallVector<int64_t> shape{batch};

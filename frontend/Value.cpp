@@ -9,6 +9,9 @@
 
 #include "frontend/Value.h"
 
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringSwitch.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/bit.h"
@@ -77,6 +80,30 @@ std::string ff::frontend::dtypeName(mlir::Type type) {
   llvm::raw_string_ostream os(text);
   type.print(os);
   return text;
+}
+
+mlir::Type ff::frontend::dtypeOf(mlir::MLIRContext *context, StringRef name) {
+  mlir::Builder b(context);
+  return llvm::StringSwitch<mlir::Type>(name)
+      .Case("f32", b.getF32Type())
+      .Case("f64", b.getF64Type())
+      .Case("bf16", b.getBF16Type())
+      .Case("f16", b.getF16Type())
+      .Case("i64", b.getI64Type())
+      .Case("i32", b.getI32Type())
+      .Cases("i8", "f8_e4m3", "f8_e5m2", b.getI8Type()) // see Precision.cpp
+      .Default({});
+}
+
+mlir::Type ff::frontend::dtypeOfKey(mlir::MLIRContext *context,
+                                    StringRef name) {
+  mlir::Builder b(context);
+  return llvm::StringSwitch<mlir::Type>(name)
+      .Case("fp32", b.getF32Type())
+      .Case("fp64", b.getF64Type())
+      .Case("bf16", b.getBF16Type())
+      .Case("fp16", b.getF16Type())
+      .Default({});
 }
 
 std::string ff::frontend::describeTensor(const Val &tensor) {

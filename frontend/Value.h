@@ -28,6 +28,8 @@ struct Instance {
   mlir::StringAttr component;
   /// Whether it is a block: an element of a list, or of a `unit` module.
   bool isBlock = false;
+  /// Whether adapters are left out: `component.base(...)`.
+  bool isBase = false;
 };
 
 /// The value of an expression. All but tensors are known at compile time.
@@ -56,6 +58,12 @@ struct Val {
   std::string text;
   std::vector<Val> items;
   mlir::Value tensor;
+  /// Of a Tensor of bf16 or f16: the same value in f32 before it was rounded, as
+  /// long as the expression that computes it is being evaluated. A name, an
+  /// argument and a result hold what was rounded.
+  mlir::Value wide;
+  /// Of a Tensor that is a parameter: its name in the component.
+  std::string param;
   /// Names of the dims of a Tensor where known, for messages; may be shorter
   /// than its rank.
   llvm::SmallVector<StringRef, 4> dims;
@@ -120,6 +128,14 @@ struct Val {
   bool isBoolTensor() const {
     return isTensor() && type().getElementType().isInteger(1);
   }
+  /// What a name holds: the value as it was rounded.
+  Val settled() const {
+    Val v = *this;
+    v.wide = {};
+    for (Val &item : v.items)
+      item.wide = {};
+    return v;
+  }
   StringRef dimName(int64_t dim) const {
     return static_cast<size_t>(dim) < dims.size() ? dims[dim] : StringRef();
   }
@@ -137,6 +153,13 @@ std::string describeDim(StringRef name, int64_t size);
 void printKey(const Val &value, llvm::raw_ostream &os);
 /// "f32", "i64", "bool" as in specs and safetensors.
 std::string dtypeName(mlir::Type type);
+/// The type of a dtype as safetensors and the forward language name it ("f32",
+/// "bf16", "i64"); null for others.
+mlir::Type dtypeOf(mlir::MLIRContext *context, StringRef name);
+/// The type of a dtype as keys name it: "fp32", "fp64", "bf16", "fp16".
+mlir::Type dtypeOfKey(mlir::MLIRContext *context, StringRef name);
+/// Whether arithmetic on it is done in f32: bf16 and f16.
+inline bool isNarrow(mlir::Type type) { return type.isBF16() || type.isF16(); }
 
 } // namespace ff::frontend
 

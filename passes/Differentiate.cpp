@@ -77,9 +77,13 @@ private:
   void markActive(Block &body, llvm::DenseSet<Value> &active);
   void split(func::FuncOp block, Region &joint, BlockVariant &variant);
   bool isTrainable(ParamOp param);
+  ParameterOp lookupParameter(SymbolRefAttr ref) {
+    return cast<ParameterOp>(tables.lookupSymbolIn(module, ref));
+  }
 
   ModuleOp module;
   SymbolTable symbols;
+  SymbolTableCollection tables;
   std::map<std::string, BlockVariant> variants;
 };
 
@@ -90,9 +94,7 @@ private:
 //===----------------------------------------------------------------------===//
 
 bool Differentiator::isTrainable(ParamOp param) {
-  auto component = symbols.lookup<ComponentOp>(
-      param.getParam().getRootReference().getValue());
-  return component.getTrain() == TrainMode::Full;
+  return lookupParameter(param.getParam()).isTrainable();
 }
 
 static bool isFloatTensor(Type type) {
@@ -513,6 +515,25 @@ void Differentiator::split(func::FuncOp block, Region &joint,
 // The program
 //===----------------------------------------------------------------------===//
 
+/// `value` with elements of `dtype`: what is accumulated and reduced has the
+/// reduction dtype from here on (V6).
+static Value convertTo(OpBuilder &b, Value value, Type dtype) {
+  auto type = cast<RankedTensorType>(value.getType());
+  unsigned from = type.getElementTypeBitWidth();
+  unsigned to = dtype.getIntOrFloatBitWidth();
+  if (type.getElementType() == dtype)
+    return value;
+  RankedTensorType result = type.clone(dtype);
+  if (from < to)
+    return b.create<arith::ExtFOp>(value.getLoc(), result, value);
+  if (from > to)
+    return b.create<arith::TruncFOp>(value.getLoc(), result, value);
+  // bf16 and f16: neither holds the other.
+  Value wide = b.create<arith::ExtFOp>(value.getLoc(),
+                                       type.clone(b.getF32Type()), value);
+  return b.create<arith::TruncFOp>(value.getLoc(), result, wide);
+}
+
 /// One error that names the parameters which no gradient reaches (V4).
 static LogicalResult reportUnreached(func::FuncOp program,
                                      ArrayRef<ParameterOp> unreached,
@@ -571,15 +592,17 @@ LogicalResult Differentiator::differentiateProgram(func::FuncOp program) {
   SmallVector<ParameterOp> unreached;
   size_t trainable = 0;
   for (auto component : module.getOps<ComponentOp>()) {
-    if (component.getTrain() != TrainMode::Full)
-      continue;
     for (auto param : component.getBody().getOps<ParameterOp>()) {
+      if (!param.isTrainable())
+        continue;
       ++trainable;
       auto ref =
           SymbolRefAttr::get(component.getSymNameAttr(),
                              {FlatSymbolRefAttr::get(param.getSymNameAttr())});
       if (Value grad = paramGrads.lookup(ref))
-        builder.create<GradientOp>(param.getLoc(), ref, grad);
+        builder.create<GradientOp>(
+            param.getLoc(), ref,
+            convertTo(builder, grad, param.getReduceDtype()));
       else
         unreached.push_back(param);
     }

@@ -27,6 +27,7 @@ struct Group {
   Type dtype;
   bool trainable = false;
   Type reduceDtype;
+  Type gather, master; ///< null: the dtype
   SmallVector<StringAttr> params;
   SmallVector<int64_t> offsets;
   int64_t numel = 0;
@@ -41,24 +42,32 @@ using Unit = SmallVector<Group>;
 /// dtype are aligned to 16 bytes at least.
 static constexpr int64_t kAlignment = 16;
 
-static void addToUnit(Unit &unit, ParameterOp param, bool trainable) {
-  auto type = cast<RankedTensorType>(param.getType());
-  Type dtype = type.getElementType();
-  // Gradients are reduced in f32, or in the dtype where that is wider.
-  Type reduceDtype = dtype;
-  if (dtype.isIntOrFloat() && dtype.getIntOrFloatBitWidth() < 32)
-    reduceDtype = Float32Type::get(param.getContext());
+static void addToUnit(Unit &unit, ParameterOp param) {
+  Type dtype = param.getStorageDtype();
+  auto other = [&](Type type) { return type == dtype ? Type() : type; };
+  Group wanted{dtype,
+               param.isTrainable(),
+               param.isTrainable() ? param.getReduceDtype() : dtype,
+               other(param.getGatherDtype()),
+               other(param.getMasterDtype()),
+               {},
+               {},
+               0};
   auto *group = llvm::find_if(unit, [&](const Group &candidate) {
-    return candidate.dtype == dtype && candidate.trainable == trainable &&
-           candidate.reduceDtype == reduceDtype;
+    return candidate.dtype == wanted.dtype &&
+           candidate.trainable == wanted.trainable &&
+           candidate.reduceDtype == wanted.reduceDtype &&
+           candidate.gather == wanted.gather &&
+           candidate.master == wanted.master;
   });
   if (group == unit.end()) {
-    unit.push_back({dtype, trainable, reduceDtype, {}, {}, 0});
+    unit.push_back(wanted);
     group = &unit.back();
   }
   group->params.push_back(param.getSymNameAttr());
   group->offsets.push_back(group->numel);
-  group->numel += llvm::alignTo(type.getNumElements(), kAlignment);
+  group->numel +=
+      llvm::alignTo(param.getTensorType().getNumElements(), kAlignment);
 }
 
 static void createUnit(OpBuilder &builder, ComponentOp component,
@@ -66,9 +75,9 @@ static void createUnit(OpBuilder &builder, ComponentOp component,
   MLIRContext *context = builder.getContext();
   SmallVector<Attribute> groups;
   for (const Group &group : unit)
-    groups.push_back(GroupAttr::get(context, group.dtype, group.trainable,
-                                    group.reduceDtype, group.numel,
-                                    group.params, group.offsets));
+    groups.push_back(GroupAttr::get(
+        context, group.dtype, group.trainable, group.reduceDtype, group.gather,
+        group.master, group.numel, group.params, group.offsets));
   StringRef suffix = block.empty() ? "root" : block;
   auto op = builder.create<UnitOp>(
       component.getLoc(), (component.getSymName() + "." + suffix).str(),
@@ -81,11 +90,10 @@ struct FormUnitsPass : ff::impl::FormUnitsBase<FormUnitsPass> {
   void runOnOperation() override {
     for (auto component :
          llvm::make_early_inc_range(getOperation().getOps<ComponentOp>())) {
-      bool trainable = component.getTrain() == TrainMode::Full;
       // The key "" is the root unit.
       llvm::MapVector<StringRef, Unit> units;
       for (auto param : component.getBody().getOps<ParameterOp>())
-        addToUnit(units[param.getBlock().value_or("")], param, trainable);
+        addToUnit(units[param.getBlock().value_or("")], param);
       OpBuilder builder(component);
       builder.setInsertionPointAfter(component);
       for (auto &[block, unit] : units)

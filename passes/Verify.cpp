@@ -38,15 +38,7 @@ struct VerifyUnitsPass : ff::impl::VerifyUnitsBase<VerifyUnitsPass> {
     for (auto unit : module.getOps<UnitOp>()) {
       auto component =
           module.lookupSymbol<ComponentOp>(unit.getComponentAttr());
-      bool trained = component.getTrain() == TrainMode::Full;
       for (auto group : unit.getGroups().getAsRange<GroupAttr>()) {
-        if (group.getTrainable() != trained) {
-          unit.emitOpError()
-              << "has a group with trainable = " << group.getTrainable()
-              << ", but component " << unit.getComponentAttr() << " is "
-              << stringifyTrainMode(component.getTrain());
-          return signalPassFailure();
-        }
         for (StringAttr name : group.getParams()) {
           auto ref = SymbolRefAttr::get(component.getSymNameAttr(),
                                         {FlatSymbolRefAttr::get(name)});
@@ -108,11 +100,11 @@ private:
   verifySet(ModuleOp module,
             const llvm::DenseMap<Attribute, GradientOp> &seen) {
     for (auto component : module.getOps<ComponentOp>()) {
-      bool trained = component.getTrain() == TrainMode::Full;
       for (auto param : component.getBody().getOps<ParameterOp>()) {
         auto ref = SymbolRefAttr::get(
             component.getSymNameAttr(),
             {FlatSymbolRefAttr::get(param.getSymNameAttr())});
+        bool trained = param.isTrainable();
         if (trained && !seen.contains(ref))
           return param.emitOpError("is trainable and has no gradient");
         if (!trained && seen.contains(ref))
@@ -190,10 +182,11 @@ private:
     return success();
   }
 
-  /// `name` is a parameter of the unit, of type `type`.
+  /// `name` is a parameter of the unit; `type` is what it is gathered in, or
+  /// that of its gradient.
   static LogicalResult verifyName(ModuleOp module, Operation *op,
                                   FlatSymbolRefAttr unitName, StringRef name,
-                                  Type type) {
+                                  Type type, bool isGradient) {
     auto unit = module.lookupSymbol<UnitOp>(unitName);
     auto component = module.lookupSymbol<ComponentOp>(unit.getComponentAttr());
     bool member = llvm::any_of(
@@ -205,7 +198,10 @@ private:
     if (!member)
       return op->emitOpError()
              << "names '" << name << "', which is not in " << unitName;
-    Type want = component.lookupSymbol<ParameterOp>(name).getType();
+    auto param = component.lookupSymbol<ParameterOp>(name);
+    RankedTensorType want = param.getGatheredType();
+    if (isGradient)
+      want = want.clone(param.getReduceDtype());
     if (type != want)
       return op->emitOpError() << "has type " << type << " for '" << name
                                << "', which is " << want;
@@ -215,13 +211,14 @@ private:
   static LogicalResult verifyNames(ModuleOp module, func::FuncOp func) {
     for (auto view : func.getBody().getOps<ViewOp>())
       if (failed(verifyName(module, view, view.getUnitSymbol(), view.getParam(),
-                            view.getType())))
+                            view.getType(), /*isGradient=*/false)))
         return failure();
     for (auto reduce : func.getBody().getOps<ReduceGradientsOp>())
       for (auto [grad, name] : llvm::zip_equal(
                reduce.getGrads(), reduce.getParams().getAsRange<StringAttr>()))
         if (failed(verifyName(module, reduce, reduce.getUnitAttr(),
-                              name.getValue(), grad.getType())))
+                              name.getValue(), grad.getType(),
+                              /*isGradient=*/true)))
           return failure();
     return success();
   }

@@ -103,7 +103,8 @@ static Program buildProgram(func::FuncOp func, std::mt19937 &engine) {
   b.setInsertionPointToEnd(result.module->getBody());
   auto component = b.create<ComponentOp>(
       loc, "p", "Test", TrainMode::Full, /*reshard_after_forward=*/true,
-      /*weights=*/StringAttr(), /*config=*/DictionaryAttr());
+      /*sharded=*/true, /*files=*/ArrayAttr(), /*config=*/DictionaryAttr(),
+      /*lora=*/DictionaryAttr(), /*save=*/DictionaryAttr());
   component.getBody().emplaceBlock();
   auto block = cast<func::FuncOp>(b.clone(*func));
   block.setPrivate();
@@ -137,9 +138,12 @@ static Program buildProgram(func::FuncOp func, std::mt19937 &engine) {
     OpBuilder inner(context);
     inner.setInsertionPointToEnd(&component.getBody().front());
     inner.create<ParameterOp>(
-        loc, name, type, InitAttr::get(context, InitKind::Constant, zero, zero),
-        StringAttr(),
-        /*decay=*/true);
+        loc, b.getStringAttr(name), TypeAttr::get(type),
+        InitAttr::get(context, InitKind::Constant, zero, zero),
+        /*block=*/StringAttr(), /*decay=*/b.getBoolAttr(true),
+        /*trainable=*/BoolAttr(), /*gather=*/TypeAttr(), /*master=*/TypeAttr(),
+        /*reduce=*/TypeAttr(), /*buffer=*/UnitAttr(), SourceAttr(), SaveAttr(),
+        MergeAttr());
     operands.push_back(b.create<ParamOp>(
         loc, type,
         SymbolRefAttr::get(b.getStringAttr("p"),

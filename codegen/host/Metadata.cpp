@@ -112,35 +112,61 @@ static json::Object componentToJson(ComponentOp component) {
       {"name", component.getSymName()},
       {"module", component.getModule()},
       {"train", stringifyTrainMode(component.getTrain())},
-      {"weights", nullptr},
+      {"files", json::Array()},
       {"config", json::Object()},
+      {"lora", nullptr},
+      {"save", nullptr},
       {"reshard_after_forward", component.getReshardAfterForward()}};
-  if (auto weights = component.getWeights())
-    object["weights"] = *weights;
-  if (DictionaryAttr config = component.getConfigAttr())
-    object["config"] = toJson(config);
+  for (auto [name, attr] :
+       {std::pair("files", Attribute(component.getFilesAttr())),
+        std::pair("config", Attribute(component.getConfigAttr())),
+        std::pair("lora", Attribute(component.getLoraAttr())),
+        std::pair("save", Attribute(component.getSaveAttr()))})
+    if (attr)
+      object[name] = toJson(attr);
+  return object;
+}
+
+static json::Object paramToJson(ParameterOp param, int64_t offset) {
+  json::Object object{{"name", param.getSymName()},
+                      {"shape", shapeOf(param.getTensorType())},
+                      {"offset", offset},
+                      {"decay", param.getDecay()},
+                      {"init", initToJson(param.getInit())},
+                      {"source", nullptr},
+                      {"save", nullptr},
+                      {"merge", nullptr}};
+  if (auto source = param.getSourceAttr())
+    object["source"] = json::Object{{"file", source.getFile()},
+                                    {"tensor", source.getTensor().getValue()},
+                                    {"dtype", source.getDtype().getValue()}};
+  if (auto save = param.getSaveAttr())
+    object["save"] = json::Object{{"file", save.getFile()},
+                                  {"name", save.getName().getValue()}};
+  if (auto merge = param.getMergeAttr())
+    object["merge"] =
+        json::Object{{"a", merge.getA().getValue()},
+                     {"b", merge.getB().getValue()},
+                     {"scale", merge.getScale().getValueAsDouble()}};
   return object;
 }
 
 static json::Object groupToJson(GroupAttr group, int64_t unit,
-                                int64_t component, ComponentOp parameters) {
-  StringRef dtype = getDtypeName(group.getDtype());
+                                int64_t componentNumber,
+                                ComponentOp component) {
+  SymbolTable parameters(component);
   json::Array params;
   for (auto [name, offset] :
-       llvm::zip_equal(group.getParams(), group.getOffsets())) {
-    auto param = parameters.lookupSymbol<ParameterOp>(name.getValue());
-    params.push_back(json::Object{
-        {"name", name.getValue()},
-        {"shape", shapeOf(cast<RankedTensorType>(param.getType()))},
-        {"offset", offset},
-        {"decay", param.getDecay()},
-        {"init", initToJson(param.getInit())}});
-  }
+       llvm::zip_equal(group.getParams(), group.getOffsets()))
+    params.push_back(
+        paramToJson(parameters.lookup<ParameterOp>(name.getValue()), offset));
   return json::Object{{"unit", unit},
-                      {"component", component},
+                      {"component", componentNumber},
                       {"trainable", group.getTrainable()},
-                      {"dtype", dtype},
-                      {"master_dtype", dtype},
+                      {"sharded", component.getSharded()},
+                      {"storage_dtype", getDtypeName(group.getDtype())},
+                      {"dtype", getDtypeName(group.getGatherDtype())},
+                      {"master_dtype", getDtypeName(group.getMasterDtype())},
                       {"reduce_dtype", getDtypeName(group.getReduceDtype())},
                       {"numel", group.getNumel()},
                       {"params", std::move(params)}};
@@ -199,7 +225,7 @@ json::Value ff::buildMetadata(ModuleOp module) {
     for (NamedAttribute entry : spec)
       if (entry.getName() != "sharding" && entry.getName() != "precision")
         root[entry.getName().getValue()] = toJson(entry.getValue());
-  root["version"] = 1;
+  root["version"] = 2;
   // Compiled into the shapes of the program.
   if (json::Object *sample = root.getObject("sample"))
     sample->erase("micro_batch");

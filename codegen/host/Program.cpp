@@ -28,10 +28,12 @@ HostModule::HostModule(ModuleOp module) : module(module) {
   for (auto [number, unit] : llvm::enumerate(module.getOps<UnitOp>())) {
     unitNumbers[unit.getSymNameAttr()] = number;
     for (auto attr : unit.getGroups().getAsRange<GroupAttr>()) {
-      int64_t bytes = getElementBytes(attr.getDtype());
+      int64_t data = getElementBytes(attr.getGatherDtype());
+      int64_t grad = getElementBytes(attr.getReduceDtype());
       for (auto [name, offset] :
            llvm::zip_equal(attr.getParams(), attr.getOffsets()))
-        places[{unit.getSymNameAttr(), name}] = {group, offset * bytes};
+        places[{unit.getSymNameAttr(), name}] = {group, offset * data,
+                                                 offset * grad};
       ++group;
     }
   }
@@ -204,7 +206,7 @@ Value FunctionLowering::rootPointer(Value root) {
       base = call("ff_rt_group_grad", host.ptr,
                   {ctx, constant(host.i32, place.group),
                    constant(host.i32, *reduce.getSlot())});
-    return pointer = advance64(base, place.byteOffset);
+    return pointer = advance64(base, place.gradOffset);
   }
   Operation *def = root.getDefiningOp();
   if (isa<LossSeedOp>(def))
@@ -216,7 +218,7 @@ Value FunctionLowering::rootPointer(Value root) {
     if (!base)
       base = call("ff_rt_group_data", host.ptr,
                   {ctx, constant(host.i32, place.group)});
-    return pointer = advance64(base, place.byteOffset);
+    return pointer = advance64(base, place.dataOffset);
   }
   auto offsets = def->getAttrOfType<DenseI64ArrayAttr>(kOffsetsAttr);
   int64_t offset = offsets[cast<OpResult>(root).getResultNumber()];

@@ -33,7 +33,8 @@ public:
   }
   struct GroupPlace {
     int32_t group;
-    int64_t byteOffset;
+    int64_t dataOffset; ///< bytes, in the gathered buffer
+    int64_t gradOffset; ///< bytes, in the gradient buffer
   };
   GroupPlace lookup(mlir::FlatSymbolRefAttr unit, mlir::StringAttr param) const;
 
