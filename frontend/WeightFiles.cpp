@@ -79,12 +79,15 @@ void FilesReader::refusePickle(StringRef file, StringRef all) {
   // Lightning and others wrap the weights.
   if (path::extension(all) == ".ckpt")
     read += "['state_dict']";
+  std::string list = ("['" + all + "']").str();
+  if (all.contains('*'))
+    list = ("sorted(glob.glob('" + all + "'))").str();
   fail("'" + file +
        "' is not read: it is a pickle, and reading one runs the code in it")
       .note("convert it where you trust it: python3 -c \"import glob, torch, "
             "safetensors.torch as s; s.save_file({k: v.contiguous().clone() "
-            "for f in sorted(glob.glob('" +
-            all + "')) for k, v in " + read + ".items()}, '" +
+            "for f in " +
+            list + " for k, v in " + read + ".items()}, '" +
             joinPath(path::parent_path(all), "model.safetensors") + "')\"");
 }
 
@@ -121,7 +124,7 @@ bool FilesReader::read(StringRef path) {
               ".safetensors.index.json");
   if (!failed && !files.files.empty()) {
     readHeaders();
-    if (!failed && files.index.empty())
+    if (!failed && files.index.empty() && files.files.size() > 1)
       checkUnique();
     if (!failed)
       dropExtraState();
