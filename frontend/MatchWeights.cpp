@@ -110,12 +110,11 @@ void Matcher::checkPatterns(const Node *table, StringRef key, StringRef what,
 }
 
 void Matcher::reportOtherModel() {
-  auto report = fail(
-      loc, describeFiles() + (files.files.size() == 1 ? " is" : " are") +
-               " of another model: none of " + counted(keys.size(), "tensor") +
-               " has the name of one of " +
-               counted(expected.size(), "parameter") + " of component '" +
-               component + "'");
+  auto report =
+      fail(loc, describeFiles() + (files.files.size() == 1 ? " is" : " are") +
+                    " of another model: of " + counted(keys.size(), "tensor") +
+                    " none has the name of a parameter of component '" +
+                    component + "', which has " + Twine(expected.size()));
   std::vector<std::string> wanted;
   for (const ExpectedTensor &tensor : expected)
     wanted.push_back(tensor.name);
