@@ -80,9 +80,24 @@ static constexpr KeyInfo keys[] = {
      "which keys that start with '_' and null values are ignored.",
      "config = { dim = 128, depth = 4 }"},
     {"bundle.*", "weights", K::Path, R::Any, "", "",
-     "Safetensors file or folder with the parameters. Without it the "
-     "initialisers give them.",
+     "Where the parameters are: a safetensors file, a folder of them, or a "
+     "safetensors.index.json. Their headers are read when the spec is "
+     "compiled: each parameter needs a tensor with its name and shape, and "
+     "each tensor a parameter. Without it the initialisers give the values.",
      "weights = \"weights/dit.safetensors\""},
+    {"bundle.*", "on_missing", K::StringTable, R::Any, "{}", "",
+     "Parameters that `weights` may lack: pattern = \"init\", and the "
+     "initialisers give their values. In patterns `*` stands for any "
+     "characters, dots among them, and `?` for one.",
+     "on_missing = { \"head.*\" = \"init\" }"},
+    {"bundle.*", "on_unexpected", K::StringTable, R::Any, "{}", "",
+     "Tensors that `weights` may have and the component lacks: pattern = "
+     "\"ignore\".",
+     "on_unexpected = { \"teacher.*\" = \"ignore\" }"},
+    {"bundle.*", "file_dtype", K::Choice, R::Any, "", "fp32|bf16|fp16|fp64",
+     "Dtype that the weights will have, to plan a run before they are there. "
+     "Absent: the dtype in which the parameters are stored.",
+     "file_dtype = \"bf16\""},
     {"bundle.*", "train", K::Choice, R::Any, "\"full\"", "full|lora|frozen",
      "What is trained: all parameters, or none. \"lora\" is not supported "
      "yet.",

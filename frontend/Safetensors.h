@@ -32,6 +32,9 @@ struct SafetensorsHeader {
 std::string readSafetensorsHeader(llvm::StringRef path,
                                   SafetensorsHeader &header);
 
+/// Why `path` is no file that can be read from front to back, or empty.
+std::string whyNotRegular(llvm::StringRef path);
+
 /// Whether JSON nests deeper than what can be read: its parser recurses.
 bool isNestedTooDeeply(llvm::StringRef json);
 

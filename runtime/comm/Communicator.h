@@ -43,6 +43,9 @@ struct ReducePart {
   bool overwrite; ///< the sum starts at zero, not at what `sum` holds
 };
 
+/// The axes of the mesh.
+enum class Axis { Shard, Replicate };
+
 class Communicator {
 public:
   Communicator(int rank, MeshShape mesh) : rank(rank), mesh(mesh) {}
@@ -63,10 +66,14 @@ public:
   virtual void reduceScatter(const std::vector<ReducePart> &parts,
                              void *scratch, size_t scratchBytes) = 0;
 
-  /// Sums n elements of f32 or f64 in place over the replicate axis; all ranks
-  /// get the same bits. `scratch` holds two pieces of ceil(n / replicate).
-  virtual void allReduce(DType dtype, void *data, int64_t n, void *scratch,
-                         size_t scratchBytes) = 0;
+  int64_t size(Axis axis) const {
+    return axis == Axis::Shard ? mesh.shard : mesh.replicate;
+  }
+
+  /// Sums n elements of f32 or f64 in place over an axis; all its ranks get the
+  /// same bits. `scratch` holds two pieces of ceil(n / size of the axis).
+  virtual void allReduce(Axis axis, DType dtype, void *data, int64_t n,
+                         void *scratch, size_t scratchBytes) = 0;
 
   /// The byte strings of all ranks of the world, in the order of ranks.
   virtual std::vector<std::string> exchange(const std::string &mine) = 0;

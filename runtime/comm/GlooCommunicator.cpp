@@ -95,22 +95,24 @@ public:
       });
   }
 
-  void allReduce(DType dtype, void *data, int64_t n, void *scratch,
+  void allReduce(Axis axis, DType dtype, void *data, int64_t n, void *scratch,
                  size_t scratchBytes) override {
-    Channel &channel = replicateChannel;
-    int64_t chunk = (n + mesh.replicate - 1) / mesh.replicate;
-    size_t size = dtypeSize(dtype);
+    if (size(axis) == 1 || n == 0)
+      return;
+    Channel &channel = axis == Axis::Shard ? shardChannel : replicateChannel;
+    int64_t chunk = (n + size(axis) - 1) / size(axis);
+    size_t element = dtypeSize(dtype);
     char *bytes = static_cast<char *>(data);
     int64_t first = std::min(chunk * channel.rank(), n);
     // The sum of the own chunk is made in place: no other rank needs what was
     // there, and the rest of the buffer is only read until it is gathered.
     ReducePart part{
-        dtype, data, chunk, dtype, bytes + static_cast<size_t>(first) * size,
+        dtype, data, chunk, dtype, bytes + static_cast<size_t>(first) * element,
         false};
     guarded([&] {
       addChunks(channel, part, n, scratch, scratchBytes);
-      gatherUneven(channel, bytes, static_cast<size_t>(n) * size,
-                   static_cast<size_t>(chunk) * size);
+      gatherUneven(channel, bytes, static_cast<size_t>(n) * element,
+                   static_cast<size_t>(chunk) * element);
     });
   }
 

@@ -35,7 +35,7 @@ public:
     }
   }
 
-  void allReduce(DType, void *, int64_t, void *, size_t) override {}
+  void allReduce(Axis, DType, void *, int64_t, void *, size_t) override {}
 
   std::vector<std::string> exchange(const std::string &mine) override {
     return {mine};

@@ -32,9 +32,9 @@ UnitExchange::UnitExchange(const Metadata &metadata, const Program &program,
     for (const Param &param : group.params) {
       if (param.offset > end)
         gaps[i].push_back({end, param.offset});
-      end = param.offset + param.numel();
+      end = param.offset + param.span;
     }
-    int64_t whole = layout.groups[i].owned * comm.mesh.shard;
+    int64_t whole = layout.groups[i].whole();
     if (whole > end)
       gaps[i].push_back({end, whole});
   }
@@ -151,9 +151,11 @@ void UnitExchange::runTask(const CommThread::Task &task) {
       continue;
     if (fresh[i]) // no micro-batch reduced it: its gradient is zero
       std::memset(arena.at(place.grad), 0, place.grad.bytes);
-    if (comm.mesh.replicate > 1)
-      comm.allReduce(place.gradDtype, arena.at(place.grad), place.owned,
-                     arena.at(layout.collectives), layout.collectives.bytes);
+    // The sum over the shard axis of what is sharded was made by reduce().
+    for (Axis axis : {Axis::Shard, Axis::Replicate})
+      if (axis == Axis::Replicate || place.shards == 1)
+        comm.allReduce(axis, place.gradDtype, arena.at(place.grad), place.owned,
+                       arena.at(layout.collectives), layout.collectives.bytes);
   }
 }
 
@@ -166,7 +168,9 @@ void UnitExchange::gather(int unit, int slot) {
       continue;
     char *buffer = gathered(index, slot);
     size_t bytes = static_cast<size_t>(place.owned) * dtypeSize(group.dtype);
-    char *own = buffer + bytes * static_cast<size_t>(comm.shardIndex());
+    char *own = buffer;
+    if (place.shards > 1)
+      own += bytes * static_cast<size_t>(comm.shardIndex());
     const char *master = arena.at<char>(place.master);
     auto convert = [&](int64_t begin, int64_t end) {
       size_t at = static_cast<size_t>(begin);
@@ -179,7 +183,8 @@ void UnitExchange::gather(int unit, int slot) {
       parallelFor(place.owned, 1 << 14, convert);
     else
       convert(0, place.owned);
-    parts.push_back({buffer, bytes});
+    if (place.shards > 1 && bytes)
+      parts.push_back({buffer, bytes});
   }
   if (!parts.empty())
     comm.allGather(parts);
@@ -198,9 +203,17 @@ void UnitExchange::reduce(int unit, int slot) {
     for (const Gap &gap : gaps[index])
       std::memset(buffer + static_cast<size_t>(gap.begin) * size, 0,
                   static_cast<size_t>(gap.end - gap.begin) * size);
-    parts.push_back({group.reduceDtype, buffer, place.owned, place.gradDtype,
-                     arena.at(place.grad), fresh[index] != 0});
+    ReducePart part{group.reduceDtype,    buffer,
+                    place.owned,          place.gradDtype,
+                    arena.at(place.grad), fresh[index] != 0};
     fresh[index] = 0;
+    if (place.shards == comm.mesh.shard) {
+      parts.push_back(part);
+      continue;
+    }
+    // Not sharded: the sum over ranks is made once, at the end of the step.
+    auto combine = part.overwrite ? convertElements : addElements;
+    combine(part.dtype, buffer, part.sumDtype, part.sum, part.owned);
   }
   if (!parts.empty())
     comm.reduceScatter(parts, arena.at(layout.collectives),

@@ -32,6 +32,20 @@ struct DtypeInfo {
 const DtypeInfo infos[] = {{"f32", 4}, {"f64", 8}, {"bf16", 2}, {"f16", 2},
                            {"i64", 8}, {"i32", 4}, {"i8", 1},   {"bool", 1}};
 
+/// What files may hold: first the types of ours, in their order. `name` is that
+/// of metadata, null where metadata has none.
+struct FileDtype {
+  const char *fileName;
+  size_t size;
+  const char *name;
+};
+const FileDtype fileDtypes[] = {
+    {"F32", 4, "f32"},   {"F64", 8, "f64"},        {"BF16", 2, "bf16"},
+    {"F16", 2, "f16"},   {"I64", 8, "i64"},        {"I32", 4, "i32"},
+    {"I8", 1, "i8"},     {"BOOL", 1, "bool"},      {"U8", 1, "u8"},
+    {"I16", 2, "i16"},   {"U16", 2, nullptr},      {"U32", 4, nullptr},
+    {"U64", 8, nullptr}, {"F8_E4M3", 1, "f8e4m3"}, {"F8_E5M2", 1, "f8e5m2"}};
+
 template <typename T> T load(T value) { return value; }
 float load(Bf16 value) { return bf16ToFloat(value.bits); }
 float load(F16 value) { return f16ToFloat(value.bits); }
@@ -85,6 +99,31 @@ bool parseDtype(std::string_view name, DType &dtype) {
       return true;
     }
   }
+  return false;
+}
+
+const char *fileDtypeName(DType dtype) { return fileDtypes[dtype].fileName; }
+
+size_t fileDtypeSize(std::string_view dtype) {
+  for (const FileDtype &known : fileDtypes)
+    if (dtype == known.fileName)
+      return known.size;
+  return 0;
+}
+
+const char *fileDtypeOf(std::string_view name) {
+  for (const FileDtype &known : fileDtypes)
+    if (known.name && name == known.name)
+      return known.fileName;
+  return nullptr;
+}
+
+bool parseFileDtype(std::string_view name, DType &dtype) {
+  for (int i = FF_F32; i <= FF_BOOL; ++i)
+    if (name == fileDtypes[i].fileName) {
+      dtype = static_cast<DType>(i);
+      return true;
+    }
   return false;
 }
 
@@ -184,6 +223,43 @@ void fillElements(DType dtype, void *dst, double value, int64_t n) {
     store(element, value);
     std::fill_n(static_cast<T *>(dst), n, element);
   });
+}
+
+static bool hasInfinity(DType dtype, const void *data, int64_t n) {
+  auto any = [&](const auto *values, auto mask, auto infinity) {
+    int64_t count = 0; // no early exit, so that the loop is vectorized
+    for (int64_t i = 0; i < n; ++i)
+      count += (values[i] & mask) == infinity;
+    return count != 0;
+  };
+  switch (dtype) {
+  case FF_F16:
+    return any(static_cast<const uint16_t *>(data), 0x7fff, 0x7c00);
+  case FF_BF16:
+    return any(static_cast<const uint16_t *>(data), 0x7fff, 0x7f80);
+  case FF_F32:
+    return any(static_cast<const uint32_t *>(data), 0x7fffffffu, 0x7f800000u);
+  default:
+    return false; // nothing that is finite elsewhere is infinite in f64
+  }
+}
+
+double largestOverflow(DType srcType, const void *src, DType dstType,
+                       const void *dst, int64_t n) {
+  if (srcType == dstType || !isFloat(srcType) || !hasInfinity(dstType, dst, n))
+    return 0;
+  double largest = 0, before, after;
+  const char *from = static_cast<const char *>(src);
+  const char *to = static_cast<const char *>(dst);
+  for (int64_t i = 0; i < n; ++i) {
+    size_t at = static_cast<size_t>(i);
+    convertElements(srcType, from + at * dtypeSize(srcType), FF_F64, &before,
+                    1);
+    convertElements(dstType, to + at * dtypeSize(dstType), FF_F64, &after, 1);
+    if (std::isfinite(before) && std::isinf(after))
+      largest = std::max(largest, std::abs(before));
+  }
+  return largest;
 }
 
 } // namespace ff::rt

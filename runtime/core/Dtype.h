@@ -37,6 +37,20 @@ bool isFloat(DType dtype);
 /// The type in which an optimizer computes on `dtype`: f64 for f64, else f32.
 DType wideDtype(DType dtype);
 
+/// The name in a safetensors file of a dtype of ours, such as "BF16".
+const char *fileDtypeName(DType dtype);
+
+/// Bytes of an element of a dtype of a safetensors file; 0 for an unknown one.
+size_t fileDtypeSize(std::string_view dtype);
+
+/// The name in a safetensors file of a dtype of metadata ("f8e4m3" is
+/// "F8_E4M3"); null for an unknown one. The runtime computes with DType alone
+/// and copies the bytes of the other types.
+const char *fileDtypeOf(std::string_view name);
+
+/// The inverse of fileDtypeName; false for what is not a DType.
+bool parseFileDtype(std::string_view name, DType &dtype);
+
 /// Rounds to nearest even; NaN stays NaN.
 inline uint16_t floatToBf16(float value) {
   uint32_t bits;
@@ -69,6 +83,11 @@ void addElements(DType srcType, const void *src, DType dstType, void *dst,
 
 /// Writes `value`, rounded once, to n elements.
 void fillElements(DType dtype, void *dst, double value, int64_t n);
+
+/// The largest magnitude among the finite elements of `src` that became
+/// infinite in `dst`, its conversion; 0 where none did.
+double largestOverflow(DType srcType, const void *src, DType dstType,
+                       const void *dst, int64_t n);
 
 } // namespace ff::rt
 

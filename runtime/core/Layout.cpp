@@ -34,13 +34,13 @@ private:
 };
 
 /// Places the groups of each unit behind each other in its slots.
-void placeInSlots(const Metadata &metadata, int64_t shard, Layout &layout) {
+void placeInSlots(const Metadata &metadata, Layout &layout) {
   for (const Unit &unit : metadata.units) {
     size_t gathered = 0, gradients = 0;
     for (int index : unit.groups) {
       const Group &group = metadata.groups[index];
       GroupLayout &place = layout.groups[index];
-      size_t elements = static_cast<size_t>(place.owned * shard);
+      size_t elements = static_cast<size_t>(place.whole());
       place.slotOffset = gathered;
       place.gradSlotOffset = gradients;
       if (!place.aliased)
@@ -51,13 +51,13 @@ void placeInSlots(const Metadata &metadata, int64_t shard, Layout &layout) {
   }
 }
 
-size_t unitSlotBytes(const Metadata &metadata, const Layout &layout,
-                     int64_t shard, int unit, bool gradients) {
+size_t unitSlotBytes(const Metadata &metadata, const Layout &layout, int unit,
+                     bool gradients) {
   size_t bytes = 0;
   for (int index : metadata.units[unit].groups) {
     const Group &group = metadata.groups[index];
     const GroupLayout &place = layout.groups[index];
-    size_t elements = static_cast<size_t>(place.owned * shard);
+    size_t elements = static_cast<size_t>(place.whole());
     if (gradients && group.trainable)
       bytes += alignUp(elements * dtypeSize(group.reduceDtype));
     if (!gradients && !place.aliased)
@@ -66,7 +66,7 @@ size_t unitSlotBytes(const Metadata &metadata, const Layout &layout,
   return bytes;
 }
 
-void takeSlots(const Metadata &metadata, int64_t shard,
+void takeSlots(const Metadata &metadata,
                const std::vector<std::vector<int>> &slots, bool gradients,
                Cursor &cursor, Layout &layout) {
   std::vector<Region> &regions =
@@ -74,8 +74,7 @@ void takeSlots(const Metadata &metadata, int64_t shard,
   for (const std::vector<int> &slot : slots) {
     size_t bytes = 0;
     for (int unit : slot)
-      bytes = std::max(bytes,
-                       unitSlotBytes(metadata, layout, shard, unit, gradients));
+      bytes = std::max(bytes, unitSlotBytes(metadata, layout, unit, gradients));
     regions.push_back(cursor.take(bytes));
   }
 }
@@ -127,14 +126,17 @@ size_t collectiveBytes(const Metadata &metadata, const MeshShape &mesh,
     const GroupLayout &place = layout.groups[i];
     if (!group.trainable)
       continue;
-    size_t owned = static_cast<size_t>(place.owned);
-    if (mesh.shard > 1)
-      largest = std::max(largest, owned * dtypeSize(group.reduceDtype));
-    if (mesh.replicate > 1) {
-      size_t ranks = static_cast<size_t>(mesh.replicate);
-      size_t chunk = (owned + ranks - 1) / ranks;
-      largest = std::max(largest, chunk * dtypeSize(place.gradDtype));
-    }
+    auto allReduceOver = [&](int64_t ranks) {
+      size_t chunk = static_cast<size_t>((place.owned + ranks - 1) / ranks);
+      if (ranks > 1)
+        largest = std::max(largest, chunk * dtypeSize(place.gradDtype));
+    };
+    if (place.shards > 1)
+      largest = std::max(largest, static_cast<size_t>(place.owned) *
+                                      dtypeSize(group.reduceDtype));
+    else
+      allReduceOver(mesh.shard);
+    allReduceOver(mesh.replicate);
   }
   return 2 * alignUp(largest);
 }
@@ -184,19 +186,20 @@ Layout computeLayout(const Metadata &metadata, const LayoutRequest &request) {
   for (size_t i = 0; i < metadata.groups.size(); ++i) {
     const Group &group = metadata.groups[i];
     GroupLayout &place = layout.groups[i];
-    place.owned = ownedElements(group.numel, mesh.shard);
-    place.aliased = mesh.shard == 1 && group.dtype == group.masterDtype;
+    place.shards = group.sharded ? mesh.shard : 1;
+    place.owned = ownedElements(group.numel, place.shards);
+    place.aliased = place.shards == 1 && group.dtype == group.masterDtype;
     place.stateDtype = wideDtype(group.masterDtype);
     place.gradDtype =
         group.reduceDtype == FF_F64 ? FF_F64 : wideDtype(group.masterDtype);
   }
-  placeInSlots(metadata, mesh.shard, layout);
+  placeInSlots(metadata, layout);
 
   Cursor cursor;
   takeState(metadata, request.mode, cursor, layout);
-  takeSlots(metadata, mesh.shard, program.gatherSlots, false, cursor, layout);
+  takeSlots(metadata, program.gatherSlots, false, cursor, layout);
   if (training)
-    takeSlots(metadata, mesh.shard, program.gradSlots, true, cursor, layout);
+    takeSlots(metadata, program.gradSlots, true, cursor, layout);
   layout.activations = cursor.take(program.arenaBytes);
   takeInputsAndOutputs(program, cursor, layout);
   if (training)

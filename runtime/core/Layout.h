@@ -25,6 +25,10 @@ namespace ff::rt {
 /// Alignment of every buffer, in bytes.
 constexpr size_t arenaAlignment = 64;
 
+/// The buffer through which weights are read and tensors are written, where
+/// dtypes differ. It is not in the arena: it lives while loading and saving.
+constexpr size_t stagingBytes = size_t{4} << 20;
+
 /// Input sets of a program: one in use and two that are read ahead.
 constexpr int inputSets = 3;
 
@@ -54,15 +58,18 @@ struct Region {
 };
 
 struct GroupLayout {
-  int64_t owned = 0; ///< elements of the slice of one rank
-  /// The gathered buffer is the master slice itself: one rank on the shard axis
-  /// and equal types.
+  int64_t owned = 0;  ///< elements of the slice of one rank
+  int64_t shards = 1; ///< slices of the gathered buffer; 1: not sharded
+  /// The gathered buffer is the master slice itself: one slice and equal types.
   bool aliased = false;
   DType gradDtype = FF_F32;  ///< of the accumulated gradient slice
   DType stateDtype = FF_F32; ///< of moments and EMA
   size_t slotOffset = 0;     ///< of the gathered buffer in a gather slot
   size_t gradSlotOffset = 0; ///< of the gradient buffer in a gradient slot
   Region master, grad, expAvg, expAvgSq, ema;
+
+  /// Elements of the gathered buffer.
+  int64_t whole() const { return owned * shards; }
 };
 
 struct Layout {

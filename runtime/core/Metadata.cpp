@@ -7,100 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Metadata.h"
-#include "runtime/core/Error.h"
-
-#include <nlohmann/json.hpp>
-
-#include <set>
+#include "runtime/core/JsonReader.h"
 
 namespace ff::rt {
 
-using nlohmann::json;
-
 namespace {
-
-/// One JSON object, which must hold the keys that are asked for and no others.
-class Reader {
-public:
-  Reader(const json &value, std::string path)
-      : value(value), path(std::move(path)) {
-    if (!value.is_object())
-      failInternal("metadata: {} is not an object", this->path);
-  }
-
-  /// Null where the key is absent or null.
-  const json *find(const char *key) {
-    seen.insert(key);
-    auto it = value.find(key);
-    return it == value.end() || it->is_null() ? nullptr : &*it;
-  }
-
-  const json &at(const char *key) {
-    if (const json *found = find(key))
-      return *found;
-    failInternal("metadata: {} lacks '{}'", path, key);
-  }
-
-  std::string pathOf(const char *key) const { return path + "." + key; }
-
-  template <typename T> T get(const char *key) {
-    return convert<T>(at(key), key);
-  }
-
-  template <typename T> T get(const char *key, T fallback) {
-    const json *found = find(key);
-    return found ? convert<T>(*found, key) : fallback;
-  }
-
-  template <typename T> std::optional<T> maybe(const char *key) {
-    const json *found = find(key);
-    if (!found)
-      return std::nullopt;
-    return convert<T>(*found, key);
-  }
-
-  DType dtype(const char *key) {
-    std::string name = get<std::string>(key);
-    DType result;
-    if (!parseDtype(name, result))
-      failInternal("metadata: {} is '{}', not a dtype", pathOf(key), name);
-    return result;
-  }
-
-  /// Calls `body(reader)` for each object of an array.
-  template <typename Body> void each(const char *key, Body &&body) {
-    const json &array = at(key);
-    if (!array.is_array())
-      failInternal("metadata: {} is not an array", pathOf(key));
-    for (size_t i = 0; i < array.size(); ++i) {
-      Reader element(array[i], fmt::format("{}[{}]", pathOf(key), i));
-      body(element);
-      element.finish();
-    }
-  }
-
-  Reader object(const char *key) { return Reader(at(key), pathOf(key)); }
-
-  /// Every key must have been asked for.
-  void finish() {
-    for (const auto &item : value.items())
-      if (!seen.count(item.key()))
-        failInternal("metadata: {} has the unknown key '{}'", path, item.key());
-  }
-
-private:
-  template <typename T> T convert(const json &found, const char *key) {
-    try {
-      return found.get<T>();
-    } catch (const json::exception &e) {
-      failInternal("metadata: {}: {}", pathOf(key), e.what());
-    }
-  }
-
-  const json &value;
-  std::string path;
-  std::set<std::string> seen;
-};
 
 Initializer parseInitializer(Reader reader) {
   Initializer init;
@@ -123,29 +34,62 @@ Initializer parseInitializer(Reader reader) {
   return init;
 }
 
+/// The type of a parameter in model/: in a group of bytes, the type that the
+/// bytes have in the weight file.
+std::string savedDtype(const Group &group, const Param &param) {
+  if (group.masterDtype == FF_I8 && group.storageDtype == "I8" && param.source)
+    return param.source->dtype;
+  return group.storageDtype;
+}
+
+Param parseParam(Reader &r, const Group &group) {
+  Param param;
+  param.name = r.get<std::string>("name");
+  param.shape = r.get<std::vector<int64_t>>("shape");
+  param.offset = r.get<int64_t>("offset");
+  param.decay = r.get<bool>("decay", false);
+  if (r.find("init"))
+    param.init = parseInitializer(r.object("init"));
+  if (r.find("source")) {
+    Reader source = r.object("source");
+    param.source = {source.get<int>("file"), source.get<std::string>("tensor"),
+                    source.fileDtype("dtype")};
+    source.finish();
+  }
+  if (r.find("save")) {
+    Reader save = r.object("save");
+    param.save = {save.get<int>("file"), save.get<std::string>("name")};
+    save.finish();
+  }
+  if (r.find("merge")) {
+    Reader merge = r.object("merge");
+    param.merge = {merge.get<std::string>("a"), merge.get<std::string>("b"),
+                   merge.get<double>("scale")};
+    merge.finish();
+  }
+  param.savedDtype = savedDtype(group, param);
+  param.span = param.numel();
+  if (group.masterDtype == FF_I8)
+    param.span *= static_cast<int64_t>(fileDtypeSize(param.savedDtype));
+  return param;
+}
+
 Group parseGroup(Reader &reader) {
   Group group;
   group.unit = reader.get<int>("unit");
   group.component = reader.get<int>("component");
   group.trainable = reader.get<bool>("trainable");
+  group.storageDtype = reader.fileDtype("storage_dtype");
   group.dtype = reader.dtype("dtype");
   group.masterDtype = reader.dtype("master_dtype");
   // A frozen group has no gradient, so its reduction may have no type.
   group.reduceDtype = group.trainable || reader.find("reduce_dtype")
                           ? reader.dtype("reduce_dtype")
                           : FF_F32;
+  group.sharded = reader.get<bool>("sharded");
   group.numel = reader.get<int64_t>("numel");
-  reader.each("params", [&](Reader &r) {
-    Param param;
-    param.name = r.get<std::string>("name");
-    param.shape = r.get<std::vector<int64_t>>("shape");
-    param.offset = r.get<int64_t>("offset");
-    param.decay = r.get<bool>("decay", false);
-    // Parameters that come from a weight file need no initialiser.
-    if (r.find("init"))
-      param.init = parseInitializer(r.object("init"));
-    group.params.push_back(std::move(param));
-  });
+  reader.each("params",
+              [&](Reader &r) { group.params.push_back(parseParam(r, group)); });
   return group;
 }
 
@@ -167,6 +111,15 @@ Program parseProgram(Reader &reader) {
   program.arenaBytes = reader.get<size_t>("arena_bytes");
   program.gatherSlots = reader.get<Slots>("gather_slots", {});
   program.gradSlots = reader.get<Slots>("grad_slots", {});
+  program.flops = reader.get<double>("flops", 0.0);
+  if (reader.find("collectives"))
+    reader.each("collectives", [&](Reader &r) {
+      std::string kind = r.get<std::string>("kind");
+      if (kind != "gather" && kind != "reduce")
+        failInternal("metadata: unknown collective '{}'", kind);
+      program.collectives.push_back({kind == "reduce", r.get<int>("unit")});
+    });
+  program.recompute = reader.get<std::vector<std::string>>("recompute", {});
   return program;
 }
 
@@ -198,176 +151,6 @@ MatmulType parseMatmul(Reader &reader) {
   return matmul;
 }
 
-DataPolicy parseData(Reader reader) {
-  DataPolicy data;
-  data.files = reader.get<std::vector<std::string>>("files");
-  const json &fields = reader.at("fields");
-  if (!fields.is_object())
-    failInternal("metadata: data.fields is not an object");
-  for (const auto &item : fields.items()) {
-    if (!item.value().is_string())
-      failInternal("metadata: data.fields.{} is not a string", item.key());
-    data.fields.emplace_back(item.key(), item.value().get<std::string>());
-  }
-  data.shuffle = reader.get<bool>("shuffle");
-  reader.finish();
-  return data;
-}
-
-TrainPolicy parseTrain(Reader reader) {
-  TrainPolicy train;
-  train.program = reader.get<std::string>("program");
-  train.steps = reader.get<int64_t>("steps");
-  train.globalBatch = reader.get<int64_t>("global_batch");
-  train.microBatch = reader.get<int64_t>("micro_batch");
-  train.clipNorm = reader.maybe<double>("clip_norm");
-  train.emaDecay = reader.maybe<double>("ema_decay");
-  std::string policy = reader.get<std::string>("on_nonfinite", "stop");
-  if (policy != "stop" && policy != "skip")
-    failInternal("metadata: train.on_nonfinite is '{}'", policy);
-  train.skipNonfinite = policy == "skip";
-  if (train.microBatch <= 0 || train.globalBatch <= 0 ||
-      train.globalBatch % train.microBatch)
-    failInternal("metadata: train.micro_batch ({}) does not divide "
-                 "train.global_batch ({})",
-                 train.microBatch, train.globalBatch);
-  reader.finish();
-  return train;
-}
-
-OptimizerPolicy parseOptimizer(Reader reader) {
-  std::string kind = reader.get<std::string>("kind");
-  if (kind != "adamw")
-    failInternal("metadata: unknown optimizer '{}'", kind);
-  OptimizerPolicy optimizer;
-  optimizer.lr = reader.get<double>("lr");
-  optimizer.beta1 = reader.get<double>("beta1");
-  optimizer.beta2 = reader.get<double>("beta2");
-  optimizer.eps = reader.get<double>("eps");
-  optimizer.weightDecay = reader.get<double>("weight_decay");
-  reader.finish();
-  return optimizer;
-}
-
-SchedulePolicy parseSchedule(Reader reader) {
-  SchedulePolicy schedule;
-  std::string kind = reader.get<std::string>("kind");
-  if (kind != "constant" && kind != "cosine")
-    failInternal("metadata: unknown schedule '{}'", kind);
-  schedule.cosine = kind == "cosine";
-  schedule.warmupSteps = reader.get<int64_t>("warmup_steps", 0);
-  schedule.totalSteps = schedule.cosine ? reader.get<int64_t>("total_steps")
-                                        : reader.get<int64_t>("total_steps", 0);
-  schedule.finalLr = reader.get<double>("final_lr", 0.0);
-  reader.finish();
-  return schedule;
-}
-
-CheckpointPolicy parseCheckpoint(Reader reader) {
-  CheckpointPolicy checkpoint;
-  checkpoint.dir = reader.get<std::string>("dir");
-  checkpoint.every = reader.get<int64_t>("every", 0);
-  checkpoint.keep = reader.get<int64_t>("keep", 1);
-  checkpoint.atEnd = reader.get<bool>("at_end", true);
-  reader.finish();
-  return checkpoint;
-}
-
-SampleInput parseSampleInput(const std::string &name, Reader reader) {
-  SampleInput input;
-  input.name = name;
-  input.cycle = reader.get<int64_t>("cycle", 0);
-  input.file = reader.get<std::string>("file", "");
-  input.tensor = reader.get<std::string>("tensor", "");
-  if (input.cycle <= 0 && (input.file.empty() || input.tensor.empty()))
-    failInternal("metadata: sample.inputs.{} has neither 'cycle' nor 'file' "
-                 "with 'tensor'",
-                 name);
-  reader.finish();
-  return input;
-}
-
-ImagePolicy parseImage(Reader reader) {
-  ImagePolicy image;
-  image.output = reader.get<std::string>("output");
-  image.file = reader.get<std::string>("file");
-  image.columns = reader.get<int64_t>("columns");
-  image.low = reader.get<double>("low");
-  image.high = reader.get<double>("high");
-  image.scale = reader.get<int64_t>("scale", 1);
-  if (image.columns <= 0 || image.scale <= 0 || !(image.low < image.high))
-    failInternal("metadata: sample.image has columns {}, scale {}, low {}, "
-                 "high {}",
-                 image.columns, image.scale, image.low, image.high);
-  reader.finish();
-  return image;
-}
-
-SamplePolicy parseSample(Reader reader) {
-  SamplePolicy sample;
-  sample.program = reader.get<std::string>("program");
-  sample.count = reader.get<int64_t>("count");
-  std::string weights = reader.get<std::string>("weights", "model");
-  if (weights != "ema" && weights != "model")
-    failInternal("metadata: sample.weights is '{}'", weights);
-  sample.ema = weights == "ema";
-  if (const json *inputs = reader.find("inputs"))
-    for (const auto &item : inputs->items())
-      sample.inputs.push_back(parseSampleInput(
-          item.key(),
-          Reader(item.value(), reader.pathOf("inputs") + "." + item.key())));
-  if (reader.find("image"))
-    sample.image = parseImage(reader.object("image"));
-  reader.finish();
-  return sample;
-}
-
-void checkGroup(const Metadata &metadata, size_t index) {
-  const Group &group = metadata.groups[index];
-  if (group.unit < 0 || size_t(group.unit) >= metadata.units.size() ||
-      group.component < 0 ||
-      size_t(group.component) >= metadata.components.size())
-    failInternal("metadata: group {} names unit {} and component {}", index,
-                 group.unit, group.component);
-  if (!isFloat(group.dtype) || !isFloat(group.masterDtype) ||
-      !isFloat(group.reduceDtype))
-    failInternal("metadata: group {} has a dtype that is not a float", index);
-  int64_t end = 0;
-  for (const Param &param : group.params) {
-    if (param.offset % 16 || param.offset < end ||
-        param.offset + param.numel() > group.numel)
-      failInternal("metadata: parameter '{}' lies at [{}, {}) of group {} with "
-                   "{} elements, after {}",
-                   param.name, param.offset, param.offset + param.numel(),
-                   index, group.numel, end);
-    end = param.offset + param.numel();
-  }
-}
-
-void checkReferences(const Metadata &metadata) {
-  for (size_t i = 0; i < metadata.groups.size(); ++i)
-    checkGroup(metadata, i);
-  for (size_t i = 0; i < metadata.units.size(); ++i)
-    for (int group : metadata.units[i].groups)
-      if (group < 0 || size_t(group) >= metadata.groups.size() ||
-          metadata.groups[group].unit != int(i))
-        failInternal("metadata: unit {} names group {}", i, group);
-  for (const Program &program : metadata.programs)
-    for (const auto *slots : {&program.gatherSlots, &program.gradSlots})
-      for (const auto &slot : *slots)
-        for (int unit : slot)
-          if (unit < 0 || size_t(unit) >= metadata.units.size())
-            failInternal("metadata: a slot of program '{}' names unit {}",
-                         program.name, unit);
-  for (size_t i = 0; i < metadata.matmuls.size(); ++i) {
-    const MatmulType &matmul = metadata.matmuls[i];
-    size_t rank = matmul.batch.size() + 2;
-    if (matmul.aStrides.size() != rank || matmul.bStrides.size() != rank ||
-        matmul.cStrides.size() != rank)
-      failInternal("metadata: matmul {} does not have {} strides", i, rank);
-  }
-}
-
 int64_t product(const std::vector<int64_t> &shape) {
   int64_t result = 1;
   for (int64_t dim : shape)
@@ -375,17 +158,59 @@ int64_t product(const std::vector<int64_t> &shape) {
   return result;
 }
 
+LoraPolicy parseLora(Reader reader) {
+  LoraPolicy lora;
+  lora.rank = reader.get<int64_t>("rank");
+  lora.alpha = reader.get<double>("alpha");
+  lora.dropout = reader.get<double>("dropout", 0.0);
+  lora.merge = reader.get<bool>("merge", false);
+  lora.targetModules = reader.get<std::vector<std::string>>("target_modules");
+  lora.rankPattern =
+      reader.get<std::map<std::string, int64_t>>("rank_pattern", {});
+  lora.alphaPattern =
+      reader.get<std::map<std::string, double>>("alpha_pattern", {});
+  lora.baseModel = reader.get<std::string>("base_model", "");
+  reader.finish();
+  return lora;
+}
+
+SaveFiles parseSave(Reader reader) {
+  SaveFiles save;
+  std::string kind = reader.get<std::string>("kind");
+  if (kind != "full" && kind != "adapter")
+    failInternal("metadata: unknown kind of saved files '{}'", kind);
+  save.adapter = kind == "adapter";
+  save.files = reader.get<std::vector<std::string>>("files");
+  reader.finish();
+  return save;
+}
+
+Component parseComponent(Reader &r) {
+  Component component;
+  component.name = r.get<std::string>("name");
+  component.module = r.get<std::string>("module");
+  std::string train = r.get<std::string>("train");
+  if (train != "full" && train != "lora" && train != "frozen")
+    failInternal("metadata: component '{}' has train '{}'", component.name,
+                 train);
+  component.trained = train != "frozen";
+  component.files = r.get<std::vector<std::string>>("files");
+  const json *config = r.find("config");
+  component.config = config ? config->dump(2) : "{}";
+  component.reshardAfterForward = r.get<bool>("reshard_after_forward", true);
+  if (r.find("lora"))
+    component.lora = parseLora(r.object("lora"));
+  if (r.find("save"))
+    component.save = parseSave(r.object("save"));
+  if ((train == "lora") != component.lora.has_value())
+    failInternal("metadata: component '{}' has train '{}' {} lora",
+                 component.name, train, component.lora ? "with" : "without");
+  return component;
+}
+
 void parseModel(Reader &root, Metadata &metadata) {
   root.each("components", [&](Reader &r) {
-    Component component;
-    component.name = r.get<std::string>("name");
-    component.module = r.get<std::string>("module");
-    component.trained = r.get<std::string>("train") != "frozen";
-    component.weights = r.get<std::string>("weights", "");
-    const json *config = r.find("config");
-    component.config = config ? config->dump(2) : "{}";
-    component.reshardAfterForward = r.get<bool>("reshard_after_forward", true);
-    metadata.components.push_back(std::move(component));
+    metadata.components.push_back(parseComponent(r));
   });
   root.each("groups",
             [&](Reader &r) { metadata.groups.push_back(parseGroup(r)); });
@@ -398,25 +223,6 @@ void parseModel(Reader &root, Metadata &metadata) {
             [&](Reader &r) { metadata.programs.push_back(parseProgram(r)); });
   root.each("matmuls",
             [&](Reader &r) { metadata.matmuls.push_back(parseMatmul(r)); });
-}
-
-void parsePolicies(Reader &root, Metadata &metadata) {
-  if (root.find("data"))
-    metadata.data = parseData(root.object("data"));
-  if (root.find("train"))
-    metadata.train = parseTrain(root.object("train"));
-  if (root.find("optimizer"))
-    metadata.optimizer = parseOptimizer(root.object("optimizer"));
-  if (root.find("schedule"))
-    metadata.schedule = parseSchedule(root.object("schedule"));
-  metadata.checkpoint = parseCheckpoint(root.object("checkpoint"));
-  if (root.find("log")) {
-    Reader log = root.object("log");
-    metadata.logEvery = log.get<int64_t>("every", 1);
-    log.finish();
-  }
-  if (root.find("sample"))
-    metadata.sample = parseSample(root.object("sample"));
 }
 
 } // namespace
@@ -438,6 +244,16 @@ std::string Metadata::fullName(const Group &group, const Param &param) const {
   return components[group.component].name + "." + param.name;
 }
 
+std::optional<std::pair<size_t, size_t>>
+Metadata::findParam(int component, const std::string &paramName) const {
+  for (size_t g = 0; g < groups.size(); ++g)
+    if (groups[g].component == component)
+      for (size_t p = 0; p < groups[g].params.size(); ++p)
+        if (groups[g].params[p].name == paramName)
+          return std::make_pair(g, p);
+  return std::nullopt;
+}
+
 Metadata parseMetadata(const std::string &text) {
   json document;
   try {
@@ -448,8 +264,8 @@ Metadata parseMetadata(const std::string &text) {
   Metadata metadata;
   Reader root(document, "metadata");
   int64_t version = root.get<int64_t>("version");
-  if (version != 1)
-    failInternal("metadata has version {}, this runtime reads version 1",
+  if (version != 2)
+    failInternal("metadata has version {}, this runtime reads version 2",
                  version);
   metadata.name = root.get<std::string>("name");
   metadata.spec = root.get<std::string>("spec");
@@ -460,8 +276,10 @@ Metadata parseMetadata(const std::string &text) {
   mesh.finish();
   parseModel(root, metadata);
   parsePolicies(root, metadata);
+  metadata.deviceMemory = root.maybe<int64_t>("device_memory");
+  metadata.hostMemory = root.maybe<int64_t>("host_memory");
   root.finish();
-  checkReferences(metadata);
+  checkMetadata(metadata);
   return metadata;
 }
 

@@ -16,6 +16,7 @@
 
 #include "runtime/core/Dtype.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,12 +32,38 @@ struct Initializer {
   double second = 0.0; ///< std or high
 };
 
+/// The tensor of a weight file that a parameter starts as.
+struct ParamSource {
+  int file = 0; ///< in Component::files
+  std::string tensor;
+  std::string dtype; ///< in the file, such as "F8_E4M3"
+};
+
+/// The tensor that a parameter is in model/.
+struct ParamSave {
+  int file = 0; ///< in SaveFiles::files
+  std::string name;
+};
+
+/// merged weight = weight + scale * b x a
+struct ParamMerge {
+  std::string a, b; ///< parameters of the same component
+  double scale = 1;
+};
+
 struct Param {
   std::string name; ///< without the name of the component
   std::vector<int64_t> shape;
   int64_t offset = 0; ///< in elements, in the buffer of the group
+  /// Elements in the buffer of the group: those of the shape, or the bytes of
+  /// a type that the runtime only copies.
+  int64_t span = 0;
   bool decay = false;
-  Initializer init;
+  std::optional<Initializer> init;
+  std::optional<ParamSource> source;
+  std::optional<ParamSave> save;
+  std::optional<ParamMerge> merge;
+  std::string savedDtype; ///< in model/, such as "BF16"
 
   int64_t numel() const;
 };
@@ -46,9 +73,11 @@ struct Group {
   int unit = 0;
   int component = 0;
   bool trainable = false;
+  std::string storageDtype; ///< in files, such as "BF16"
   DType dtype = FF_F32;
   DType masterDtype = FF_F32;
   DType reduceDtype = FF_F32;
+  bool sharded = true; ///< else every rank holds all of it
   int64_t numel = 0;
   std::vector<Param> params;
 };
@@ -59,13 +88,32 @@ struct Unit {
   std::vector<int> groups;
 };
 
+/// The adapters of a component, as adapter_config.json says it.
+struct LoraPolicy {
+  int64_t rank = 0;
+  double alpha = 0, dropout = 0;
+  bool merge = false;
+  std::vector<std::string> targetModules;
+  std::map<std::string, int64_t> rankPattern;
+  std::map<std::string, double> alphaPattern;
+  std::string baseModel;
+};
+
+/// The files of a component below model/.
+struct SaveFiles {
+  bool adapter = false; ///< in the layout of PEFT, else of diffusers
+  std::vector<std::string> files;
+};
+
 struct Component {
   std::string name;
   std::string module;
-  bool trained = false;
-  std::string weights; ///< empty: from the initialisers
-  std::string config;  ///< JSON text
+  bool trained = false;           ///< full or lora
+  std::vector<std::string> files; ///< of weights; none: from the initialisers
+  std::string config;             ///< JSON text
   bool reshardAfterForward = true;
+  std::optional<LoraPolicy> lora;
+  std::optional<SaveFiles> save;
 };
 
 struct TensorType {
@@ -84,6 +132,16 @@ struct Program {
   size_t arenaBytes = 0;
   std::vector<std::vector<int>> gatherSlots; ///< units of each slot
   std::vector<std::vector<int>> gradSlots;
+
+  /// A collective of one run of the program.
+  struct Collective {
+    bool reduce; ///< else a gather
+    int unit;
+  };
+  // For the plan alone.
+  double flops = 0;
+  std::vector<Collective> collectives;
+  std::vector<std::string> recompute;
 };
 
 enum class Activation { None, GeluTanh, Gelu, Silu, Relu, Tanh, Sigmoid };
@@ -130,6 +188,7 @@ struct CheckpointPolicy {
   int64_t every = 0; ///< 0: never during the run
   int64_t keep = 1;
   bool atEnd = true;
+  bool merge = false; ///< write merged/ too
 };
 
 struct SampleInput {
@@ -168,17 +227,35 @@ struct Metadata {
   CheckpointPolicy checkpoint;
   int64_t logEvery = 1;
   std::optional<SamplePolicy> sample;
+  std::optional<int64_t> deviceMemory, hostMemory; ///< bytes; for the plan
 
   /// The program of that name; an internal Error where there is none.
   const Program &program(const std::string &programName) const;
 
   /// `component.parameter`, the name in checkpoints and messages.
   std::string fullName(const Group &group, const Param &param) const;
+
+  /// Whether checkpoints hold merged/COMPONENT.
+  bool merges(const Component &component) const {
+    return component.lora && (component.lora->merge || checkpoint.merge);
+  }
+
+  /// Group and parameter of that name in a component; nothing where there is
+  /// none.
+  std::optional<std::pair<size_t, size_t>>
+  findParam(int component, const std::string &paramName) const;
 };
 
 /// Parses the JSON text and checks that it is consistent. An unknown, missing
 /// or mistyped key is an internal Error that names it.
 Metadata parseMetadata(const std::string &text);
+
+class Reader;
+/// The part of the text that is not the model.
+void parsePolicies(Reader &root, Metadata &metadata);
+
+/// Checks what refers to something else; see Metadata.cpp.
+void checkMetadata(const Metadata &metadata);
 
 } // namespace ff::rt
 

@@ -92,7 +92,7 @@ double learningRate(const OptimizerPolicy &optimizer,
 
 Optimizer::Optimizer(const Metadata &metadata, const Layout &layout,
                      const Arena &arena, int shardIndex)
-    : metadata(metadata), layout(layout), arena(arena),
+    : metadata(metadata), layout(layout), arena(arena), shardIndex(shardIndex),
       owned(ownedPieces(metadata, layout, shardIndex)) {}
 
 void Optimizer::startEma() {
@@ -110,7 +110,8 @@ GradientStats Optimizer::gradientStats() const {
   for (size_t i = 0; i < owned.size(); ++i) {
     const OwnedPiece &piece = owned[i];
     const GroupLayout &place = layout.groups[piece.group];
-    if (!metadata.groups[piece.group].trainable)
+    if (!metadata.groups[piece.group].trainable ||
+        (place.shards == 1 && shardIndex != 0))
       continue;
     blocks.assign(static_cast<size_t>((piece.count + sumBlock - 1) / sumBlock),
                   {});

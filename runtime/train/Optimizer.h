@@ -40,6 +40,8 @@ public:
   /// Copies the master weights to the EMA: the start of a run.
   void startEma();
 
+  /// Of the gradients that this rank counts: all shards of one replica count
+  /// together, and shard 0 alone counts what is not sharded.
   GradientStats gradientStats() const;
 
   /// Optimizer step number `step` (from 1), with gradients times `gradScale`.
@@ -59,6 +61,7 @@ private:
   const Metadata &metadata;
   const Layout &layout;
   const Arena &arena;
+  int shardIndex;
   std::vector<OwnedPiece> owned;
 };
 

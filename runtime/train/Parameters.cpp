@@ -12,151 +12,119 @@
 #include "runtime/train/Safetensors.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <set>
 
 namespace ff::rt {
 
-namespace fs = std::filesystem;
-
 namespace {
 
-char *masterAt(const Metadata &metadata, const Layout &layout,
-               const Arena &arena, const OwnedPiece &piece) {
-  size_t size = dtypeSize(metadata.groups[piece.group].masterDtype);
-  return arena.at<char>(layout.groups[piece.group].master) +
-         static_cast<size_t>(piece.sliceBegin) * size;
-}
+using Files = std::vector<std::unique_ptr<SafetensorsFile>>;
 
-/// The tensors of the files of one component.
-class WeightSet {
-public:
-  WeightSet(const Component &component) : component(component) {
-    for (const std::string &path : weightFiles(component.weights)) {
+/// The weight files of a component, with their headers.
+Files openFiles(const Metadata &metadata, const Component &component) {
+  Files files;
+  for (const std::string &path : component.files) {
+    try {
       files.push_back(std::make_unique<SafetensorsFile>(path));
-      for (const auto &entry : files.back()->tensors()) {
-        auto inserted = where.emplace(entry.first, files.back().get());
-        if (!inserted.second)
-          fail("duplicate tensor '{}': it is in {} and in {}", entry.first,
-               inserted.first->second->path(), path);
-      }
+    } catch (const Error &e) {
+      fail("{}; component '{}' was compiled against this file; fix: put it "
+           "back, "
+           "or compile {} again",
+           e.what(), component.name, metadata.spec);
     }
   }
+  return files;
+}
 
-  /// Names in the files and names in the model must be the same set.
-  void checkNames(const std::set<std::string> &names) const {
-    std::vector<std::string> missing, unknown;
-    for (const std::string &name : names)
-      if (!where.count(name))
-        missing.push_back(name);
-    for (const auto &entry : where)
-      if (!names.count(entry.first))
-        unknown.push_back(entry.first);
-    if (missing.empty() && unknown.empty())
-      return;
-    fail("the weights of '{}' ({}) do not match the model: {} of {} parameters "
-         "are missing{}, {} tensors are unknown{}; fix: weights of module {}, "
-         "with the names of its parameters",
-         component.name, component.weights, missing.size(), names.size(),
-         some(missing), unknown.size(), some(unknown), component.module);
+void checkSource(const Metadata &metadata, const Group &group,
+                 const Param &param, const SafetensorsFile &file) {
+  const ParamSource &source = *param.source;
+  auto it = file.tensors().find(source.tensor);
+  std::string found = "no such tensor";
+  if (it != file.tensors().end())
+    found = it->second.dtype + " " + shapeText(it->second.shape);
+  std::string expected = source.dtype + " " + shapeText(param.shape);
+  if (found != expected)
+    fail("'{}' in {}, the start of '{}', was {} when {} was compiled, the file "
+         "now has {}; fix: compile the spec again, or put the file back",
+         source.tensor, file.path(), metadata.fullName(group, param), expected,
+         metadata.spec, found);
+}
+
+/// Reads pieces of tensors to the master slices of a rank.
+class Loader {
+public:
+  Loader(const Metadata &metadata, const Layout &layout, const Arena &arena)
+      : metadata(metadata), layout(layout), arena(arena) {}
+
+  void read(const SafetensorsFile &file, const OwnedPiece &piece) {
+    const Group &group = metadata.groups[piece.group];
+    const Param &param = group.params[piece.param];
+    const FileTensor &tensor = file.tensor(param.source->tensor);
+    size_t size = dtypeSize(group.masterDtype);
+    char *to = masterOf(piece);
+    DType dtype;
+    bool same =
+        !parseFileDtype(tensor.dtype, dtype) || dtype == group.masterDtype;
+    if (same) // bytes of a type that we do not know are elements of i8
+      return file.read(tensor, static_cast<size_t>(piece.paramBegin) * size,
+                       static_cast<size_t>(piece.count) * size, to);
+    staging.resize(stagingBytes);
+    size_t fileSize = dtypeSize(dtype);
+    auto chunk = static_cast<int64_t>(stagingBytes / fileSize);
+    double overflow = 0;
+    for (int64_t i = 0; i < piece.count; i += chunk) {
+      int64_t n = std::min(chunk, piece.count - i);
+      char *out = to + static_cast<size_t>(i) * size;
+      file.read(tensor, static_cast<size_t>(piece.paramBegin + i) * fileSize,
+                static_cast<size_t>(n) * fileSize, staging.data());
+      convertElements(dtype, staging.data(), group.masterDtype, out, n);
+      overflow = std::max(overflow, largestOverflow(dtype, staging.data(),
+                                                    group.masterDtype, out, n));
+    }
+    if (overflow > 0)
+      fail(
+          "'{}' in {} has {} values up to {:g}, which are infinite in {}, the "
+          "master dtype of '{}'; fix: a wider dtype for the parameters of '{}'",
+          param.source->tensor, file.path(), tensor.dtype, overflow,
+          dtypeName(group.masterDtype), metadata.fullName(group, param),
+          metadata.components[group.component].name);
   }
 
-  /// Converts the elements [begin, begin + count) of a parameter.
-  void read(const Param &param, int64_t begin, int64_t count, DType dtype,
-            void *out) const {
-    const SafetensorsFile &file = *where.at(param.name);
-    const FileTensor &tensor = file.tensor(param.name);
-    if (tensor.shape != param.shape)
-      fail("'{}' in {} has the shape {}, the model needs {}", param.name,
-           file.path(), shapeText(tensor.shape), shapeText(param.shape));
-    bool known = tensor.dtype == "F32" || tensor.dtype == "F64" ||
-                 tensor.dtype == "BF16" || tensor.dtype == "F16";
-    if (!known)
-      fail("'{}' in {} has dtype {}; weights may be F32, F64, BF16 or F16",
-           param.name, file.path(), tensor.dtype);
-    const char *from = file.data(tensor) +
-                       static_cast<size_t>(begin) * fileDtypeSize(tensor.dtype);
-    convertFromFile(tensor.dtype, from, dtype, out, count, false);
-    // The host peak is the own slices and one tensor.
-    file.forget(tensor);
+  void start(const OwnedPiece &piece) {
+    const Group &group = metadata.groups[piece.group];
+    const Param &param = group.params[piece.param];
+    initialize(metadata.seed, metadata.fullName(group, param), *param.init,
+               group.masterDtype, piece.paramBegin,
+               piece.paramBegin + piece.count, masterOf(piece));
   }
 
 private:
-  static std::string some(const std::vector<std::string> &names) {
-    std::string text;
-    for (size_t i = 0; i < std::min<size_t>(names.size(), 3); ++i)
-      text += fmt::format("{}'{}'", i ? ", " : " (", names[i]);
-    return text.empty() ? text : text + (names.size() > 3 ? ", ...)" : ")");
+  char *masterOf(const OwnedPiece &piece) const {
+    size_t size = dtypeSize(metadata.groups[piece.group].masterDtype);
+    return arena.at<char>(layout.groups[piece.group].master) +
+           static_cast<size_t>(piece.sliceBegin) * size;
   }
 
-  const Component &component;
-  std::vector<std::unique_ptr<SafetensorsFile>> files;
-  std::map<std::string, const SafetensorsFile *> where;
+  const Metadata &metadata;
+  const Layout &layout;
+  const Arena &arena;
+  std::vector<char> staging;
 };
 
-std::vector<std::string> filesOfIndex(const fs::path &index) {
-  std::ifstream stream(index);
-  if (!stream)
-    fail("cannot open {}", index.string());
-  std::set<std::string> paths;
-  try {
-    nlohmann::json document = nlohmann::json::parse(stream);
-    for (const auto &item : document.at("weight_map").items())
-      paths.insert(
-          (index.parent_path() / item.value().get<std::string>()).string());
-  } catch (const nlohmann::json::exception &e) {
-    fail("{} is not an index of safetensors files: {}", index.string(),
-         e.what());
-  }
-  std::string absent;
-  for (const std::string &path : paths)
-    if (!fs::exists(path))
-      absent += (absent.empty() ? "" : ", ") + path;
-  if (!absent.empty())
-    fail("{} names files that do not exist: {}", index.string(), absent);
-  return {paths.begin(), paths.end()};
-}
-
 } // namespace
-
-std::vector<std::string> weightFiles(const std::string &weights) {
-  fs::path path(weights);
-  if (!fs::is_directory(path))
-    return path.extension() == ".json" ? filesOfIndex(path)
-                                       : std::vector<std::string>{weights};
-  std::vector<std::string> files, indexes;
-  for (const fs::directory_entry &entry : fs::directory_iterator(path)) {
-    std::string name = entry.path().filename().string();
-    const std::string suffix = ".safetensors.index.json";
-    if (entry.path().extension() == ".safetensors")
-      files.push_back(entry.path().string());
-    else if (name.size() > suffix.size() &&
-             name.compare(name.size() - suffix.size(), suffix.size(), suffix) ==
-                 0)
-      indexes.push_back(entry.path().string());
-  }
-  if (indexes.size() == 1)
-    return filesOfIndex(indexes[0]);
-  if (files.size() != 1)
-    fail("the folder {} has {} safetensors files and {} indexes; fix: name the "
-         "file or the index",
-         weights, files.size(), indexes.size());
-  return files;
-}
 
 std::vector<OwnedPiece> ownedPieces(const Metadata &metadata,
                                     const Layout &layout, int shardIndex) {
   std::vector<OwnedPiece> pieces;
   for (size_t g = 0; g < metadata.groups.size(); ++g) {
     const Group &group = metadata.groups[g];
-    int64_t begin = layout.groups[g].owned * shardIndex;
-    int64_t end = begin + layout.groups[g].owned;
+    const GroupLayout &place = layout.groups[g];
+    int64_t begin = place.shards > 1 ? place.owned * shardIndex : 0;
+    int64_t end = begin + place.owned;
     for (size_t p = 0; p < group.params.size(); ++p) {
       const Param &param = group.params[p];
       int64_t from = std::max(begin, param.offset);
-      int64_t to = std::min(end, param.offset + param.numel());
+      int64_t to = std::min(end, param.offset + param.span);
       if (from < to)
         pieces.push_back({g, p, from - begin, from - param.offset, to - from});
     }
@@ -164,32 +132,63 @@ std::vector<OwnedPiece> ownedPieces(const Metadata &metadata,
   return pieces;
 }
 
+std::vector<OwnedPiece> writtenPieces(const Metadata &metadata,
+                                      const Layout &layout, MeshShape mesh,
+                                      int rank) {
+  std::vector<OwnedPiece> pieces;
+  for (OwnedPiece piece :
+       ownedPieces(metadata, layout, rank % static_cast<int>(mesh.shard))) {
+    const GroupLayout &place = layout.groups[piece.group];
+    bool sharded = place.shards > 1;
+    int64_t copies = sharded ? mesh.replicate : mesh.world();
+    int64_t index = sharded ? rank / mesh.shard : rank;
+    int64_t part = ownedElements(place.owned, copies);
+    int64_t from = std::max(piece.sliceBegin, part * index);
+    int64_t to = std::min(piece.sliceBegin + piece.count, part * (index + 1));
+    if (from >= to)
+      continue;
+    piece.paramBegin += from - piece.sliceBegin;
+    piece.sliceBegin = from;
+    piece.count = to - from;
+    pieces.push_back(piece);
+  }
+  return pieces;
+}
+
 void loadParameters(const Metadata &metadata, const Layout &layout,
                     const Arena &arena, int shardIndex) {
-  std::vector<std::set<std::string>> names(metadata.components.size());
+  std::vector<Files> files;
+  for (const Component &component : metadata.components)
+    files.push_back(openFiles(metadata, component));
+  auto fileOf = [&](const Group &group,
+                    const Param &param) -> const SafetensorsFile & {
+    return *files[group.component][param.source->file];
+  };
   for (const Group &group : metadata.groups)
     for (const Param &param : group.params)
-      names[group.component].insert(param.name);
-  std::vector<std::unique_ptr<WeightSet>> weights(metadata.components.size());
-  // All headers are checked before anything is read.
-  for (size_t i = 0; i < weights.size(); ++i) {
-    const Component &component = metadata.components[i];
-    if (component.weights.empty())
-      continue;
-    weights[i] = std::make_unique<WeightSet>(component);
-    weights[i]->checkNames(names[i]);
-  }
+      if (param.source)
+        checkSource(metadata, group, param, fileOf(group, param));
+
+  Loader loader(metadata, layout, arena);
+  using Position = std::tuple<int, int, size_t, int64_t>;
+  std::vector<std::pair<Position, OwnedPiece>> reads;
   for (const OwnedPiece &piece : ownedPieces(metadata, layout, shardIndex)) {
     const Group &group = metadata.groups[piece.group];
     const Param &param = group.params[piece.param];
-    char *to = masterAt(metadata, layout, arena, piece);
-    if (weights[group.component])
-      weights[group.component]->read(param, piece.paramBegin, piece.count,
-                                     group.masterDtype, to);
-    else
-      initialize(metadata.seed, metadata.fullName(group, param), param.init,
-                 group.masterDtype, piece.paramBegin,
-                 piece.paramBegin + piece.count, to);
+    if (!param.source) {
+      loader.start(piece);
+      continue;
+    }
+    size_t begin = fileOf(group, param).tensor(param.source->tensor).begin;
+    reads.push_back(
+        {{group.component, param.source->file, begin, piece.paramBegin},
+         piece});
+  }
+  std::sort(reads.begin(), reads.end(),
+            [](const auto &a, const auto &b) { return a.first < b.first; });
+  for (const auto &read : reads) {
+    const Group &group = metadata.groups[read.second.group];
+    loader.read(fileOf(group, group.params[read.second.param]), read.second);
   }
 }
 

@@ -22,7 +22,7 @@ struct OwnedPiece {
   size_t param;
   int64_t sliceBegin; ///< first element in the slice of the group
   int64_t paramBegin; ///< first element in the parameter, row-major
-  int64_t count;
+  int64_t count;      ///< in elements of the group, see Param::span
 };
 
 /// The pieces of the rank with `shardIndex`, in the order of groups and
@@ -30,14 +30,21 @@ struct OwnedPiece {
 std::vector<OwnedPiece> ownedPieces(const Metadata &metadata,
                                     const Layout &layout, int shardIndex);
 
-/// Fills the master slices: components with `weights` from their files, the
-/// others from the initialisers. The same values on any number of ranks. An
-/// Error where names, shapes or dtypes of a file do not match.
+/// The pieces that `rank` writes of what it owns: replicas hold the same
+/// elements, and each writes a part of them, so that all ranks together write
+/// every element once.
+std::vector<OwnedPiece> writtenPieces(const Metadata &metadata,
+                                      const Layout &layout, MeshShape mesh,
+                                      int rank);
+
+/// Fills the master slices: parameters with a source from their files, the
+/// others from the initialisers. The same values on any number of ranks.
+///
+/// All headers are checked before anything is read: a file that is no longer
+/// what the spec was compiled against is an Error. Tensors are then read in the
+/// order of the files, in chunks, and only what this rank owns of them.
 void loadParameters(const Metadata &metadata, const Layout &layout,
                     const Arena &arena, int shardIndex);
-
-/// Paths of the files behind `weights`: a file, a folder or an index.
-std::vector<std::string> weightFiles(const std::string &weights);
 
 } // namespace ff::rt
 

@@ -28,15 +28,6 @@ namespace {
 /// The limit of the format's own library.
 constexpr uint64_t maxHeaderBytes = 100'000'000;
 
-struct FileDtype {
-  const char *name;
-  size_t size;
-};
-const FileDtype fileDtypes[] = {
-    {"F32", 4}, {"F64", 8}, {"BF16", 2}, {"F16", 2},     {"I64", 8},
-    {"I32", 4}, {"I8", 1},  {"BOOL", 1}, {"U8", 1},      {"I16", 2},
-    {"U16", 2}, {"U32", 4}, {"U64", 8},  {"F8_E4M3", 1}, {"F8_E5M2", 1}};
-
 template <typename Src>
 bool convertIntegers(const void *src, DType dstType, void *dst, int64_t n) {
   const Src *in = static_cast<const Src *>(src);
@@ -56,15 +47,6 @@ bool convertIntegers(const void *src, DType dstType, void *dst, int64_t n) {
     return run(static_cast<int64_t *>(dst));
   if (dstType == FF_I32)
     return run(static_cast<int32_t *>(dst));
-  return false;
-}
-
-bool ourDtype(const std::string &name, DType &dtype) {
-  for (int i = FF_F32; i <= FF_BOOL; ++i)
-    if (name == fileDtypes[i].name) {
-      dtype = static_cast<DType>(i);
-      return true;
-    }
   return false;
 }
 
@@ -89,19 +71,10 @@ int64_t FileTensor::numel() const {
   return count;
 }
 
-size_t fileDtypeSize(const std::string &dtype) {
-  for (const FileDtype &known : fileDtypes)
-    if (dtype == known.name)
-      return known.size;
-  return 0;
-}
-
-const char *fileDtypeName(DType dtype) { return fileDtypes[dtype].name; }
-
 bool convertFromFile(const std::string &srcType, const void *src, DType dstType,
                      void *dst, int64_t n, bool lossless) {
   DType from;
-  if (ourDtype(srcType, from)) {
+  if (parseFileDtype(srcType, from)) {
     if (lossless ? !isLossless(from, dstType)
                  : isFloat(from) && !isFloat(dstType))
       return false;
@@ -128,7 +101,7 @@ std::string shapeText(const std::vector<int64_t> &shape) {
 }
 
 SafetensorsFile::SafetensorsFile(const std::string &path) : filePath(path) {
-  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     fail("cannot open {}: {}", path, std::strerror(errno));
   struct stat info;
@@ -141,9 +114,11 @@ SafetensorsFile::SafetensorsFile(const std::string &path) : filePath(path) {
          path, mappedBytes);
   }
   void *memory = mmap(nullptr, mappedBytes, PROT_READ, MAP_SHARED, fd, 0);
-  close(fd);
-  if (memory == MAP_FAILED)
-    fail("cannot map {}: {}", path, std::strerror(errno));
+  if (memory == MAP_FAILED) {
+    int error = errno;
+    close(fd);
+    fail("cannot map {}: {}", path, std::strerror(error));
+  }
   mapping = static_cast<char *>(memory);
   try {
     uint64_t headerBytes;
@@ -161,11 +136,15 @@ SafetensorsFile::SafetensorsFile(const std::string &path) : filePath(path) {
     checkOffsets(mappedBytes - 8 - headerBytes);
   } catch (...) {
     munmap(mapping, mappedBytes);
+    close(fd);
     throw;
   }
 }
 
-SafetensorsFile::~SafetensorsFile() { munmap(mapping, mappedBytes); }
+SafetensorsFile::~SafetensorsFile() {
+  munmap(mapping, mappedBytes);
+  close(fd);
+}
 
 void SafetensorsFile::parseHeader(const std::string &header) {
   // The JSON parser keeps the last of two equal keys, so look at each.
@@ -282,6 +261,24 @@ const FileTensor &SafetensorsFile::tensor(const std::string &name) const {
       some += fmt::format("{}'{}'", some.empty() ? "" : ", ", entry.first);
   fail("{} has no tensor '{}'; it has {}{}", filePath, name,
        some.empty() ? "none" : some, entries.size() > 8 ? ", ..." : "");
+}
+
+void SafetensorsFile::read(const FileTensor &tensor, size_t first, size_t bytes,
+                           void *out) const {
+  char *to = static_cast<char *>(out);
+  size_t position =
+      static_cast<size_t>(dataStart - mapping) + tensor.begin + first;
+  while (bytes) {
+    ssize_t n = pread(fd, to, bytes, static_cast<off_t>(position));
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      fail("cannot read {} bytes at {} of {}: {}", bytes, position, filePath,
+           n ? std::strerror(errno) : "the file was cut");
+    to += n;
+    position += static_cast<size_t>(n);
+    bytes -= static_cast<size_t>(n);
+  }
 }
 
 void SafetensorsFile::forget(const FileTensor &tensor) const {

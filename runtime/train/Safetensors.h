@@ -47,6 +47,11 @@ public:
     return dataStart + tensor.begin;
   }
 
+  /// Copies `bytes` bytes of a tensor, from byte `first` of it on, without the
+  /// mapping, whose pages would count as memory of this process.
+  void read(const FileTensor &tensor, size_t first, size_t bytes,
+            void *out) const;
+
   /// Tells the system that the bytes of `tensor` are not needed again soon.
   void forget(const FileTensor &tensor) const;
 
@@ -55,18 +60,13 @@ private:
   void checkOffsets(size_t dataBytes) const;
 
   std::string filePath;
+  int fd = -1;
   char *mapping = nullptr;
   size_t mappedBytes = 0;
   const char *dataStart = nullptr;
   std::map<std::string, FileTensor> entries;
   std::map<std::string, std::string> extra; ///< __metadata__
 };
-
-/// Bytes of an element of a dtype of the format; 0 for an unknown one.
-size_t fileDtypeSize(const std::string &dtype);
-
-/// The name in the format of a dtype of ours.
-const char *fileDtypeName(DType dtype);
 
 /// Converts n elements. False, with nothing written, where the conversion is
 /// not supported; with `lossless`, also where it could change a value.

@@ -220,9 +220,10 @@ Trainer::Report Trainer::gatherReports(const Report &mine, int &nonfiniteRank) {
     std::memcpy(&report, all[rank].data(), sizeof report);
     total.lossSum += report.lossSum;
     total.stop |= report.stop;
-    // The replicas hold the same slices: the norm counts one of them.
-    if (static_cast<int64_t>(rank) < comm.mesh.shard)
-      total.sumOfSquares += report.sumOfSquares;
+    // The replicas hold the same slices: one of them counts.
+    if (static_cast<int64_t>(rank) >= comm.mesh.shard)
+      continue;
+    total.sumOfSquares += report.sumOfSquares;
     total.nonfinite += report.nonfinite;
     if (report.nonfinite && nonfiniteRank < 0) {
       nonfiniteRank = static_cast<int>(rank);

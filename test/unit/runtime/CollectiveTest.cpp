@@ -100,7 +100,8 @@ bool checkAllReduce(Communicator &comm) {
     for (int64_t i = 0; i < n; ++i)
       data[i] = comm.replicateIndex() + 0.5 * static_cast<double>(i);
     std::vector<char> scratch(2 * 1024);
-    comm.allReduce(FF_F64, data.data(), n, scratch.data(), scratch.size());
+    comm.allReduce(Axis::Replicate, FF_F64, data.data(), n, scratch.data(),
+                   scratch.size());
     double ranks = static_cast<double>(comm.mesh.replicate);
     for (int64_t i = 0; i < n; ++i)
       if (data[i] !=

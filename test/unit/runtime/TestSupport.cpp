@@ -58,25 +58,31 @@ std::vector<double> readTensor(const std::string &path,
 
 nlohmann::json tinyMetadata() {
   return nlohmann::json::parse(R"json({
-    "version": 1, "name": "tiny", "spec": "tiny.toml", "seed": 7,
+    "version": 2, "name": "tiny", "spec": "tiny.toml", "seed": 7,
     "mesh": {"replicate": 1, "shard": 0},
     "components": [{"name": "net", "module": "Tiny", "train": "full",
-      "weights": null, "config": {"hidden": 7},
-      "reshard_after_forward": true}],
+      "files": [], "config": {"hidden": 7},
+      "reshard_after_forward": true, "lora": null,
+      "save": {"kind": "full",
+               "files": ["diffusion_pytorch_model.safetensors"]}}],
     "groups": [
-      {"unit": 0, "component": 0, "trainable": true, "dtype": "f32",
-       "master_dtype": "f32", "reduce_dtype": "f32", "numel": 55, "params": [
-        {"name": "a.weight", "shape": [7, 5], "offset": 0, "decay": true,
+      {"unit": 0, "component": 0, "trainable": true, "sharded": true,
+       "storage_dtype": "f32", "dtype": "f32", "master_dtype": "f32", "reduce_dtype": "f32", "numel": 55, "params": [
+        {"name": "a.weight", "save": {"file": 0, "name": "a.weight"},
+          "shape": [7, 5], "offset": 0, "decay": true,
          "init": {"kind": "normal", "mean": 0.0, "std": 0.5}},
-        {"name": "a.bias", "shape": [7], "offset": 48, "decay": false,
+        {"name": "a.bias", "save": {"file": 0, "name": "a.bias"},
+          "shape": [7], "offset": 48, "decay": false,
          "init": {"kind": "constant", "value": 0.0}}]},
-      {"unit": 1, "component": 0, "trainable": true, "dtype": "f32",
-       "master_dtype": "f32", "reduce_dtype": "f32", "numel": 7, "params": [
-        {"name": "b.weight", "shape": [1, 7], "offset": 0, "decay": true,
+      {"unit": 1, "component": 0, "trainable": true, "sharded": true,
+       "storage_dtype": "f32", "dtype": "f32", "master_dtype": "f32", "reduce_dtype": "f32", "numel": 7, "params": [
+        {"name": "b.weight", "save": {"file": 0, "name": "b.weight"},
+          "shape": [1, 7], "offset": 0, "decay": true,
          "init": {"kind": "uniform", "low": -0.5, "high": 0.5}}]},
-      {"unit": 1, "component": 0, "trainable": false, "dtype": "f32",
-       "master_dtype": "f32", "reduce_dtype": null, "numel": 7, "params": [
-        {"name": "scale", "shape": [7], "offset": 0, "decay": false,
+      {"unit": 1, "component": 0, "trainable": false, "sharded": true,
+       "storage_dtype": "f32", "dtype": "f32", "master_dtype": "f32", "reduce_dtype": null, "numel": 7, "params": [
+        {"name": "scale", "save": {"file": 0, "name": "scale"},
+          "shape": [7], "offset": 0, "decay": false,
          "init": {"kind": "uniform", "low": 0.5, "high": 1.5}}]}],
     "units": [{"name": "net.a", "component": 0, "groups": [0]},
               {"name": "net.b", "component": 0, "groups": [1, 2]}],

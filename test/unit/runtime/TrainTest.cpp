@@ -26,10 +26,20 @@ void setDtypes(TinyRun &run, const char *dtype, const char *master,
                const char *reduce) {
   for (auto &group : run.metadata["groups"]) {
     group["dtype"] = dtype;
+    group["storage_dtype"] = master;
     group["master_dtype"] = master;
     if (group["trainable"])
       group["reduce_dtype"] = reduce;
   }
+}
+
+/// Starts every parameter from the tensor of its name in a file of F32.
+void takeWeightsFrom(TinyRun &run, const std::string &path) {
+  run.metadata["components"][0]["files"] = {path};
+  for (auto &group : run.metadata["groups"])
+    for (auto &param : group["params"])
+      param["source"] = {
+          {"file", 0}, {"tensor", param["name"]}, {"dtype", "f32"}};
 }
 } // namespace
 
@@ -177,8 +187,7 @@ TEST(Train, WeightsOfAFile) {
   std::string model = first.out("step-00000004/model/net/"
                                 "diffusion_pytorch_model.safetensors");
   TinyRun second;
-  second.metadata["components"][0]["weights"] =
-      first.out("step-00000004/model/net");
+  takeWeightsFrom(second, model);
   second.metadata["optimizer"]["lr"] = 0.0;
   losses(second, "--steps 1 --ranks 3");
   std::string copy = second.out("step-00000001/model/net/"
@@ -190,17 +199,41 @@ TEST(Train, WeightsOfAFile) {
 TEST(Train, WrongWeightsAreErrors) {
   TinyRun run;
   std::string path = run.folder() + "/w.safetensors";
-  run.metadata["components"][0]["weights"] = path;
-  writeFile(path, safetensors(R"({"a.weight":{"dtype":"F32","shape":[1],)"
-                              R"("data_offsets":[0,4]},"zzz":{"dtype":"F32",)"
-                              R"("shape":[1],"data_offsets":[4,8]}})",
-                              std::string(8, '\0')));
+  takeWeightsFrom(run, path);
+  for (const char *ranks : {"", "--ranks 3"}) {
+    RunResult result = run.run(ranks);
+    EXPECT_EQ(result.status, 1);
+    EXPECT_NE(result.err.find("cannot open " + path +
+                              ": No such file or "
+                              "directory; component 'net' was compiled "
+                              "against this file; fix: put it back, or "
+                              "compile tiny.toml again"),
+              std::string::npos)
+        << result.err;
+  }
+  writeFile(path, safetensors(R"({"a.weight":{"dtype":"BF16","shape":[1],)"
+                              R"("data_offsets":[0,2]}})",
+                              std::string(2, '\0')));
   RunResult result = run.run("");
-  EXPECT_EQ(result.status, 1);
-  EXPECT_NE(result.err.find("3 of 4 parameters are missing ('a.bias', "
-                            "'b.weight', 'scale'), 1 tensors are unknown "
-                            "('zzz')"),
+  EXPECT_EQ(result.err, "error: [rank 0] 'a.weight' in " + path +
+                            ", the start of 'net.a.weight', was F32 [7, 5] "
+                            "when tiny.toml was compiled, the file now has "
+                            "BF16 [1]; fix: compile the spec again, or put the "
+                            "file back\n");
+  writeFile(path, safetensors(R"({"a.weight":{"dtype":"F32","shape":[7,5],)"
+                              R"("data_offsets":[0,140]}})",
+                              std::string(140, '\0')));
+  result = run.run("");
+  EXPECT_NE(result.err.find("'a.bias' in " + path), std::string::npos)
+      << result.err;
+  EXPECT_NE(result.err.find("the file now has no such tensor"),
             std::string::npos)
+      << result.err;
+  writeFile(path, safetensors(R"({"a.weight":{"dtype":"F32","shape":[7,5],)"
+                              R"("data_offsets":[0,140]}})",
+                              std::string(100, '\0')));
+  result = run.run("");
+  EXPECT_NE(result.err.find(path + " is truncated"), std::string::npos)
       << result.err;
 }
 
