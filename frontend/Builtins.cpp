@@ -91,7 +91,8 @@ static bool bind(const Builtin &builtin, llvm::ArrayRef<Arg> args, SMLoc loc,
   return true;
 }
 
-/// Widens the operands of a builtin that computes in f32, and rounds its result.
+/// Widens the operands of a builtin that computes in f32, and rounds its
+/// result.
 static Val emitIn(Call &call) {
   Numerics numerics = call.builtin.numerics;
   Elaborator &e = call.e;

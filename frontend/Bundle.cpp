@@ -7,11 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/Importer.h"
+#include "frontend/Pattern.h"
+#include "frontend/Weights.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace ff;
@@ -19,187 +19,352 @@ using namespace ff::frontend;
 using Importer = ff::frontend::Importer;
 
 //===----------------------------------------------------------------------===//
-// Config
+// What a component consists of
 //===----------------------------------------------------------------------===//
 
-static Val valueOfJson(const llvm::json::Value &json) {
-  if (auto value = json.getAsBoolean())
-    return Val::of(*value);
-  if (auto value = json.getAsInteger())
-    return Val::of(*value);
-  if (auto value = json.getAsNumber())
-    return Val::of(*value);
-  if (auto value = json.getAsString())
-    return Val::ofString(*value);
-  const llvm::json::Array *array = json.getAsArray();
-  if (!array)
-    return Val::error();
-  Val list = Val::of(Val::Kind::List);
-  for (const llvm::json::Value &item : *array)
-    list.items.push_back(valueOfJson(item));
-  return list;
-}
-
-bool Importer::readJsonConfig(const Node &path, ConfigArgs &args) {
-  std::string file = spec.resolvePath(path.string);
-  auto buffer = llvm::MemoryBuffer::getFile(file);
-  if (!buffer) {
-    diags.error(path.loc,
-                "cannot read '" + file + "': " + buffer.getError().message());
-    return false;
-  }
-  StringRef text = diags.addFile(std::move(*buffer));
-  if (isNestedTooDeeply(text)) {
-    diags.error(path.loc, "'" + file + "' is nested too deeply");
-    return false;
-  }
-  llvm::Expected<llvm::json::Value> json = llvm::json::parse(text);
-  if (!json) {
-    diags.error(path.loc,
-                "'" + file + "': " + llvm::toString(json.takeError()));
-    return false;
-  }
-  const llvm::json::Object *object = json->getAsObject();
-  if (!object) {
-    diags.error(path.loc, "'" + file + "' is not a JSON object");
-    return false;
-  }
-  for (const auto &[key, value] : *object) {
-    StringRef name = elaborator->save(StringRef(key));
-    if (name.starts_with("_") || value.getAsNull())
+/// All parameters of `type`, depth first in the order of declaration.
+static void collectParams(const ModuleType &type, StringRef prefix,
+                          StringRef block, ComponentInfo &info) {
+  for (const Param &param : type.params) {
+    std::string name = (prefix + param.name).str();
+    if (!param.tie.empty()) {
+      info.tied[name] = (prefix + param.tie).str();
       continue;
-    // llvm::json keeps no places: find the key in the text.
-    size_t at = text.find(("\"" + name + "\"").str());
-    SMLoc loc =
-        SMLoc::getFromPointer(text.data() + (at == StringRef::npos ? 0 : at));
-    args[name] = {valueOfJson(value), loc};
-    if (!args[name].value.isError())
+    }
+    ComponentParam own;
+    own.name = std::move(name);
+    own.decl = &param;
+    own.block = block.str();
+    info.add(std::move(own));
+  }
+  for (const Submodule &sub : type.modules) {
+    for (int64_t i = 0; i < sub.count; ++i) {
+      std::string name = (prefix + sub.name).str();
+      if (sub.isList)
+        name += "." + std::to_string(i);
+      // The outermost block is the unit.
+      bool isBlock = block.empty() && (sub.isList || sub.type->decl->unit);
+      collectParams(*sub.type, name + ".", isBlock ? StringRef(name) : block,
+                    info);
+    }
+  }
+}
+
+/// Ties of the declarations: each names a parameter of the same module.
+static bool checkTies(const ModuleType &type, ComponentInfo &info,
+                      StringRef prefix, Diagnostics &diags) {
+  bool ok = true;
+  for (const Param &param : type.params) {
+    if (param.tie.empty())
       continue;
-    diags.error(loc, "a config value cannot be an object");
-    return false;
+    auto it = info.index.find((prefix + param.tie).str());
+    const ComponentParam *owner =
+        it == info.index.end() ? nullptr : &info.params[it->second];
+    if (!owner) {
+      std::vector<std::string> names;
+      for (const ComponentParam &candidate : info.params)
+        if (StringRef(candidate.name).starts_with(prefix))
+          names.push_back(candidate.name.substr(prefix.size()));
+      auto report =
+          diags.error(param.tieLoc, "'" + param.name + "' is tied to '" +
+                                        param.tie + "', which module '" +
+                                        type.decl->name + "' does not have");
+      if (auto near = nearest(param.tie, names))
+        report.note("did you mean '" + *near + "'?");
+      ok = false;
+    } else if (owner->decl->shape != param.shape) {
+      diags
+          .error(param.tieLoc, "'" + param.name + "' is tied to '" + param.tie +
+                                   "' and has another shape")
+          .note(owner->decl->loc, "the other one is declared here");
+      ok = false;
+    }
   }
-  return true;
+  for (const Submodule &sub : type.modules)
+    for (int64_t i = 0; i < sub.count; ++i) {
+      std::string name = (prefix + sub.name).str();
+      if (sub.isList)
+        name += "." + std::to_string(i);
+      ok = ok && checkTies(*sub.type, info, name + ".", diags);
+    }
+  return ok;
 }
-
-bool Importer::readConfig(const Node &config, ConfigArgs &args, SMLoc loc) {
-  if (config.isString())
-    return readJsonConfig(config, args);
-  for (const Entry &entry : config.entries)
-    args[entry.key] = {valueOf(*entry.value, diags), entry.keyLoc};
-  return true;
-}
-
-static Attribute configAttr(Builder &b, const Val &value) {
-  switch (value.kind) {
-  case Val::Kind::Integer:
-    return b.getI64IntegerAttr(value.integer);
-  case Val::Kind::Float:
-    return b.getF64FloatAttr(value.number);
-  case Val::Kind::Boolean:
-    return b.getBoolAttr(value.integer != 0);
-  case Val::Kind::String:
-    return b.getStringAttr(value.text);
-  default: {
-    SmallVector<Attribute> items;
-    for (const Val &item : value.items)
-      items.push_back(configAttr(b, item));
-    return b.getArrayAttr(items);
-  }
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Components
-//===----------------------------------------------------------------------===//
 
 void Importer::addComponents() {
   builder.setInsertionPointToEnd(module->getBody());
   const Node *bundle = spec.sectionNode("bundle");
   if (!bundle)
     return;
-  for (const Entry &entry : bundle->entries)
-    if (entry.value->isTable())
-      addComponent(entry);
+  std::vector<ComponentInfo *> complete;
+  for (const Entry &entry : bundle->entries) {
+    // Uses of a broken component stay silent.
+    elaborator->components[entry.key] = Val::error();
+    if (!entry.value->isTable())
+      continue;
+    components.push_back(std::make_unique<ComponentInfo>());
+    if (readComponent(entry, *components.back()))
+      complete.push_back(components.back().get());
+  }
+  if (complete.size() != bundle->entries.size())
+    return;
+  checkKeepPatterns();
+  if (!resolveUnits(complete))
+    return;
+  bool ok = true;
+  for (ComponentInfo *info : complete)
+    ok &= applyMixedDtype(*info);
+  if (!ok)
+    return;
+  warnAboutUnits(complete);
+  for (ComponentInfo *info : complete) {
+    resolveRecompute(*info);
+    addSaveTable(*info);
+    emitComponent(*info);
+  }
+  checkRecomputePatterns();
 }
 
-void Importer::addComponent(const Entry &entry) {
+/// Everything that [bundle.NAME] says. False after an error.
+bool Importer::readComponent(const Entry &entry, ComponentInfo &info) {
   const Node &table = *entry.value;
   auto get = [&](StringRef key) { return spec.get(table, "bundle.*", key); };
-  // Uses of a broken component stay silent.
-  elaborator->components[entry.key] = Val::error();
+  info.name = entry.key;
+  info.loc = entry.keyLoc;
+  info.table = &table;
   const Node *name = get("module"), *train = get("train");
-  if (!name || !name->isString())
-    return;
-  if (train->string == "lora")
-    diags.error(train->loc, "train = \"lora\" is not supported yet")
-        .note("this version trains \"full\" or \"frozen\" components");
-  std::string weights;
-  if (const Node *node = get("weights"); node && node->isString()) {
-    weights = spec.resolvePath(node->string);
-    if (!llvm::sys::fs::exists(weights))
-      diags.error(node->loc, "there are no weights at '" + weights + "'");
-  } else if (train->string == "frozen") {
-    diags
-        .warning(entry.keyLoc,
-                 "component '" + entry.key + "' is frozen and has no weights")
-        .note("it keeps the values of its initialisers");
-  }
+  if (!name || !name->isString() || !train || !train->isString())
+    return false;
+  std::optional<TrainMode> mode = symbolizeTrainMode(train->string);
+  if (!mode)
+    return false; // reported by the validation
+  info.train = *mode;
+  info.trainLoc = train->loc;
   ConfigArgs args;
   const ModuleDecl *decl = modules.getDecl(name->string, name->loc);
   if (!decl || !readConfig(*get("config"), args, table.loc))
-    return;
-  ModuleType *type = modules.getType(*decl, std::move(args), name->loc);
-  if (!type)
-    return;
+    return false;
+  info.type = modules.getType(*decl, std::move(args), name->loc);
+  if (!info.type)
+    return false;
+  collectParams(*info.type, "", "", info);
+  for (ComponentParam &param : info.params)
+    param.trainable = info.train == TrainMode::Full && !param.isBuffer();
+  const Node *reshard =
+      componentNode(info, "sharding", "reshard_after_forward");
+  info.reshardAfterForward = !reshard || reshard->boolean;
+  const Node *strategy = componentNode(info, "sharding", "strategy");
+  info.sharded = !strategy || strategy->string != "replicate";
+  const Node *mixed = componentNode(info, "sharding", "mixed_dtype");
+  info.mixedDtype = mixed ? mixed->string : "split";
+  info.mixedLoc = mixed && !spec.isDefault(*mixed) ? mixed->loc : info.loc;
+  return checkTies(*info.type, info, "", diags) && addAdapters(info) &&
+         resolveComponentDtypes(info) && readWeights(info) &&
+         resolvePrecision(info);
+}
 
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+bool Importer::readWeights(ComponentInfo &info) {
+  const Node *weights = info.table->get("weights");
+  const Node *stated = info.table->get("file_dtype");
+  if (stated && stated->isString())
+    if (Type dtype = dtypeOfKey(context, stated->string))
+      for (ComponentParam &param : info.params)
+        if (!param.isAdapter && !param.isBuffer())
+          param.fileDtype = dtypeName(dtype);
+  if (!weights || !weights->isString()) {
+    if (info.train != TrainMode::Full && !stated)
+      diags
+          .warning(info.loc,
+                   "component '" + info.name + "' is " +
+                       (info.train == TrainMode::LoRA ? "adapted" : "frozen") +
+                       " and has no weights")
+          .note("it keeps the values of its initialisers");
+    return true;
+  }
+  std::string path = spec.resolvePath(weights->string);
+  if (stated && !llvm::sys::fs::exists(path)) {
+    info.files.push_back(path);
+    diags.warning(weights->loc, "there are no weights at '" + path + "' yet")
+        .note(stated->loc, "the plan takes this dtype for them; the trainer "
+                           "needs the files when it is compiled");
+    info.planOnly = true;
+    return true;
+  }
+  WeightFiles files;
+  if (!readWeightFiles(path, weights->loc, files, diags))
+    return false;
+  std::vector<ExpectedTensor> expected;
+  llvm::StringMap<std::vector<std::string>> aliases;
+  for (auto &alias : info.tied)
+    aliases[alias.second].push_back(alias.first().str());
+  for (const ComponentParam &param : info.params) {
+    ExpectedTensor tensor;
+    tensor.name = param.name;
+    tensor.shape.assign(param.decl->shape.begin(), param.decl->shape.end());
+    tensor.optional = param.isAdapter;
+    tensor.loc = param.decl->loc;
+    auto it = aliases.find(param.name);
+    if (it != aliases.end()) {
+      tensor.aliases = it->second;
+      llvm::sort(tensor.aliases);
+    }
+    expected.push_back(std::move(tensor));
+  }
+  std::vector<int> match;
+  if (!matchWeights(files, expected, info.table->get("on_missing"),
+                    info.table->get("on_unexpected"), info.name, weights->loc,
+                    diags, match))
+    return false;
+  info.files = files.files;
+  for (auto [param, index] : llvm::zip_equal(info.params, match)) {
+    if (index < 0) {
+      param.fileDtype.clear();
+      continue;
+    }
+    const WeightFiles::Tensor &tensor = files.tensors[index];
+    param.fileDtype = tensor.dtype;
+    param.source =
+        SourceAttr::get(context, tensor.file, builder.getStringAttr(tensor.key),
+                        builder.getStringAttr(tensor.dtype));
+  }
+  return checkFileDtypes(info, weights->loc);
+}
+
+/// The storage of a parameter can hold what the file has.
+bool Importer::checkFileDtypes(const ComponentInfo &info, SMLoc loc) {
+  for (const ComponentParam &param : info.params) {
+    if (param.fileDtype.empty())
+      continue;
+    Type dtype = dtypeOf(context, param.fileDtype);
+    if (dtype && (isa<FloatType>(dtype) || param.isBuffer()))
+      continue;
+    diags
+        .error(loc, "tensor '" + param.name + "' of '" + info.name + "' is " +
+                        param.fileDtype + " in its file")
+        .note("parameters can be f32, f64, bf16 and f16; fp8 and int8 weights "
+              "with scales are not supported yet: convert the file to bf16");
+    return false;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+void Importer::emitComponent(ComponentInfo &info) {
+  Builder &b = builder;
   SmallVector<NamedAttribute> config;
-  for (auto &[key, value] : type->config)
-    config.push_back(
-        builder.getNamedAttr(key, configAttr(builder, value.value)));
-  const Node *reshard = spec.get("sharding", "reshard_after_forward");
+  for (auto &[key, value] : info.type->config)
+    config.push_back(b.getNamedAttr(key, configAttr(b, value.value)));
+  auto strings = [&](ArrayRef<std::string> list) {
+    SmallVector<StringRef> refs(list.begin(), list.end());
+    return b.getStrArrayAttr(refs);
+  };
+  DictionaryAttr save;
+  if (!info.saveFiles.empty())
+    save = b.getDictionaryAttr(
+        {b.getNamedAttr("kind", b.getStringAttr(info.train == TrainMode::LoRA
+                                                    ? "adapter"
+                                                    : "full")),
+         b.getNamedAttr("files", strings(info.saveFiles))});
   auto component = builder.create<ComponentOp>(
-      diags.location(context, entry.keyLoc), entry.key, decl->name,
-      train->string == "frozen" ? TrainMode::Frozen : TrainMode::Full,
-      reshard->boolean,
-      weights.empty() ? StringAttr() : builder.getStringAttr(weights),
-      builder.getDictionaryAttr(config));
+      diags.location(context, info.loc), b.getStringAttr(info.name),
+      b.getStringAttr(info.type->decl->name),
+      TrainModeAttr::get(context, info.train),
+      b.getBoolAttr(info.reshardAfterForward), b.getBoolAttr(info.sharded),
+      info.files.empty() ? ArrayAttr() : strings(info.files),
+      b.getDictionaryAttr(config), loraAttr(info), save);
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&component.getBody());
-  std::vector<ParamPath> params;
-  collectParams(*type, "", "", params);
-  for (const ParamPath &path : params)
-    builder.create<ParameterOp>(
-        diags.location(context, path.param->loc),
-        builder.getStringAttr(path.name),
-        TypeAttr::get(RankedTensorType::get(path.param->shape, elementType)),
-        path.param->init,
-        path.block.empty() ? StringAttr() : builder.getStringAttr(path.block),
-        builder.getBoolAttr(path.param->decay));
+  for (const ComponentParam &param : info.params)
+    emitParameter(info, param);
+  elaborator->infos[info.name] = &info;
   Val value = Val::of(Val::Kind::Module);
-  value.instance = {type, "", builder.getStringAttr(entry.key)};
-  elaborator->components[entry.key] = value;
+  value.instance = {info.type, "", b.getStringAttr(info.name)};
+  elaborator->components[info.name] = value;
 }
+
+void Importer::emitParameter(const ComponentInfo &info,
+                             const ComponentParam &param) {
+  Builder &b = builder;
+  auto unlessStorage = [&](Type type) {
+    return type == param.storage ? TypeAttr() : TypeAttr::get(type);
+  };
+  Type usual = param.storage.isF64() ? param.storage : Type(b.getF32Type());
+  bool byMode = param.trainable == (info.train == TrainMode::Full);
+  MergeAttr merge;
+  auto adapter = info.adapters.find(param.name);
+  if (adapter != info.adapters.end())
+    merge = MergeAttr::get(context, b.getStringAttr(adapter->second.a),
+                           b.getStringAttr(adapter->second.b),
+                           b.getF64FloatAttr(adapter->second.scale()));
+  builder.create<ParameterOp>(
+      diags.location(context, param.decl->loc), b.getStringAttr(param.name),
+      TypeAttr::get(RankedTensorType::get(param.decl->shape, param.storage)),
+      param.decl->init,
+      param.unit.empty() ? StringAttr() : b.getStringAttr(param.unit),
+      b.getBoolAttr(param.decl->decay),
+      byMode ? BoolAttr() : b.getBoolAttr(param.trainable),
+      unlessStorage(param.gather), unlessStorage(param.master),
+      !param.trainable || param.reduce == usual ? TypeAttr()
+                                                : TypeAttr::get(param.reduce),
+      param.isBuffer() ? b.getUnitAttr() : UnitAttr(), param.source,
+      param.saveName.empty() ? SaveAttr()
+                             : SaveAttr::get(context, param.saveFile,
+                                             b.getStringAttr(param.saveName)),
+      merge);
+}
+
+//===----------------------------------------------------------------------===//
+// Checks after the programs
+//===----------------------------------------------------------------------===//
 
 void Importer::checkComponents(const std::set<std::string> &inTraining) {
   const Node *bundle = spec.sectionNode("bundle");
   bool anyTrainable = false;
-  for (const Entry &entry : bundle->entries) {
-    auto component = module->lookupSymbol<ComponentOp>(entry.key);
-    if (!component)
+  for (auto &info : components) {
+    if (!elaborator->infos.count(info->name))
       return;
-    bool full = component.getTrain() == TrainMode::Full;
-    anyTrainable |= full && !component.getBody().front().empty();
-    if (full && !inTraining.count(entry.key))
-      diags
-          .error(entry.keyLoc,
-                 "component '" + entry.key + "' is trained, but the program '" +
-                     stringOf("train", "program") + "' does not use it")
-          .note("call it there, or set train = \"frozen\"");
-    else if (!elaborator->usedComponents.count(entry.key))
-      diags.warning(entry.keyLoc,
-                    "component '" + entry.key + "' is not used by any program");
+    bool trains = llvm::any_of(info->params, [](const ComponentParam &param) {
+      return param.trainable;
+    });
+    anyTrainable |= trains;
+    if (trains && !inTraining.count(info->name)) {
+      reportUnreached(*info);
+    } else if (!elaborator->usedComponents.count(info->name)) {
+      diags.warning(info->loc, "component '" + info->name +
+                                   "' is not used by any program");
+    }
+    if (inTraining.count(info->name))
+      checkAdapters(*info);
   }
   if (!anyTrainable)
     diags.error(bundle->loc, "nothing is trained: no component of the bundle "
-                             "has train = \"full\" and parameters");
+                             "has train = \"full\" or \"lora\" and "
+                             "parameters");
+}
+
+/// A component that is trained and not used: where a branch that is never taken
+/// would have used it, that line is the one to mend.
+void Importer::reportUnreached(const ComponentInfo &info) {
+  std::string program = stringOf("train", "program");
+  for (const DeadBranch &branch : elaborator->deadBranches) {
+    if (!llvm::is_contained(branch.components, info.name))
+      continue;
+    diags
+        .error(branch.loc, branch.why + ", so component '" + info.name +
+                               "', which is trained, never runs")
+        .note(info.loc, "it is trained here; set train = \"frozen\", or "
+                        "change the condition");
+    return;
+  }
+  diags
+      .error(info.loc, "component '" + info.name +
+                           "' is trained, but the program '" + program +
+                           "' does not use it")
+      .note("call it there, or set train = \"frozen\"");
 }

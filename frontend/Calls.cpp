@@ -99,10 +99,10 @@ Val Elaborator::addAdapter(Val result, const Val &input, const Val &weight,
         splat(u.type(), adapter.dropout, loc));
     Val scaled =
         binary(Operator::Mul, x, Val::of(1 / (1 - adapter.dropout)), loc);
-    x = Val::ofTensor(builder().create<arith::SelectOp>(
-                          location(loc), keep, scaled.tensor,
-                          splat(scaled.type(), 0, loc)),
-                      x.dims);
+    x = Val::ofTensor(
+        builder().create<arith::SelectOp>(location(loc), keep, scaled.tensor,
+                                          splat(scaled.type(), 0, loc)),
+        x.dims);
   }
   auto get = [&](StringRef name) {
     return Val::ofTensor(paramValue(weight.instance, *info->find(name), loc));
@@ -171,8 +171,9 @@ Type Elaborator::declaredDtype(StringRef name) {
 }
 
 /// Where bf16 and f16 are involved, a float argument becomes what its input
-/// declares: the compute dtype where it declares none. A declared dtype is never
-/// narrower than what it is given, unless the program says so with a cast.
+/// declares: the compute dtype where it declares none. A declared dtype is
+/// never narrower than what it is given, unless the program says so with a
+/// cast.
 static Val adaptDtype(Elaborator &e, const InputDecl &input, const Val &value,
                       SMLoc loc) {
   if (!value.isFloatTensor())

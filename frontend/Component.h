@@ -22,10 +22,10 @@ namespace ff::frontend {
 
 /// One parameter instance of a component, adapters included.
 struct ComponentParam {
-  std::string name;     ///< in the component
-  const Param *decl;    ///< its shape, initialiser, ...
-  std::string block;    ///< the outermost block around it, or empty
-  std::string unit;     ///< its shard unit; empty: the root unit
+  std::string name;  ///< in the component
+  const Param *decl; ///< its shape, initialiser, ...
+  std::string block; ///< the outermost block around it, or empty
+  std::string unit;  ///< its shard unit; empty: the root unit
   bool trainable = false;
   bool isAdapter = false;
 
@@ -70,11 +70,13 @@ struct ComponentInfo {
   std::string mixedDtype; ///< "split", "promote" or "error"
   SMLoc mixedLoc;
   std::vector<std::string> files;
+  bool planOnly = false; ///< the files are not there yet
   /// In the order of the declarations; an adapter follows its weight.
   std::vector<ComponentParam> params;
-  llvm::StringMap<size_t> index;      ///< of `params`
-  llvm::StringMap<std::string> tied;  ///< other names of a parameter -> its own
-  llvm::MapVector<std::string, Adapter, std::map<std::string, unsigned>> adapters; ///< by the name of the weight
+  llvm::StringMap<size_t> index;     ///< of `params`
+  llvm::StringMap<std::string> tied; ///< other names of a parameter -> its own
+  llvm::MapVector<std::string, Adapter, std::map<std::string, unsigned>>
+      adapters; ///< by the name of the weight
   std::vector<std::string> saveFiles;
   llvm::StringSet<> recomputed; ///< paths of blocks; see kRecomputeAttr
   /// The declarations of the adapters' parameters.

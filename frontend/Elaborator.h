@@ -51,6 +51,13 @@ struct BlockFunction {
   std::vector<std::string> adapted;
 };
 
+/// A side of a branch that no sample takes.
+struct DeadBranch {
+  SMLoc loc;
+  std::string why;
+  std::vector<std::string> components; ///< names that it mentions
+};
+
 /// Elaborates modules into functions. Emission of single operations is in
 /// Emit.cpp, of calls in Calls.cpp.
 class Elaborator {
@@ -72,6 +79,7 @@ public:
   /// Whether adapters drop out: in the program that trains.
   bool dropsOut = false;
   std::set<std::string> usedComponents;
+  std::vector<DeadBranch> deadBranches;
 
   mlir::OpBuilder &builder() { return function->builder; }
   mlir::Location location(SMLoc loc) { return diags.location(context, loc); }
@@ -117,7 +125,8 @@ public:
   Val linear(const Val &input, const Val &weight, const Val *bias, SMLoc loc);
   Val matmul(const Val &lhs, const Val &rhs, bool transposeLhs,
              bool transposeRhs, SMLoc loc);
-  /// A tensor of bf16 or f16 as f32: before it was rounded, where that is known.
+  /// A tensor of bf16 or f16 as f32: before it was rounded, where that is
+  /// known.
   Val widened(const Val &value, SMLoc loc);
   /// The dtype to round to what is computed from these: bf16 or f16 where all
   /// float tensors among them are that; null: none.

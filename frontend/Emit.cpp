@@ -193,8 +193,8 @@ bool Elaborator::unify(Val &lhs, Val &rhs, const Twine &what, SMLoc loc) {
   }
   // As in PyTorch: the wider of two float dtypes.
   if (lhs.isFloatTensor() && rhs.isFloatTensor()) {
-    Type common = widerType(lhs.type().getElementType(),
-                            rhs.type().getElementType());
+    Type common =
+        widerType(lhs.type().getElementType(), rhs.type().getElementType());
     lhs = convert(lhs, common, loc);
     rhs = convert(rhs, common, loc);
   }

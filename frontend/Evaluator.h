@@ -49,6 +49,13 @@ private:
   std::optional<Val> executeFor(const Stmt &stmt);
   void assign(const Stmt &stmt, Val value);
   std::optional<bool> condition(const Expr &expr);
+  std::optional<bool> truthOf(const Val &value, const Expr &expr);
+
+  // Routing.cpp
+  std::optional<Val> executeRouted(const Stmt &stmt, const Val &condition,
+                                   llvm::ArrayRef<Stmt> rest, bool &consumed);
+  Val selectBySample(const Val &condition, const Val &a, const Val &b,
+                     const Twine &what, SMLoc loc);
 
   Val evaluateName(const Expr &expr);
   Val evaluateUnary(const Expr &expr);

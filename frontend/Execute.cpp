@@ -16,14 +16,35 @@ using namespace ff;
 using namespace ff::frontend;
 
 std::optional<Val> Evaluator::run(llvm::ArrayRef<Stmt> body) {
-  for (const Stmt &stmt : body)
+  for (auto [i, stmt] : llvm::enumerate(body)) {
+    if (stmt.kind == Stmt::Kind::If) {
+      Val condition = evaluate(*stmt.value);
+      if (condition.isTensor()) {
+        bool consumed = false;
+        auto result =
+            executeRouted(stmt, condition, body.drop_front(i + 1), consumed);
+        if (result || consumed)
+          return result;
+        continue;
+      }
+      std::optional<bool> holds = truthOf(condition, *stmt.value);
+      if (!holds) // neither side is known to run: what follows is moot
+        return Val::error();
+      if (auto result = run(*holds ? stmt.body : stmt.orelse))
+        return result;
+      continue;
+    }
     if (auto result = execute(stmt))
       return result;
+  }
   return std::nullopt;
 }
 
 std::optional<bool> Evaluator::condition(const Expr &expr) {
-  Val value = evaluate(expr);
+  return truthOf(evaluate(expr), expr);
+}
+
+std::optional<bool> Evaluator::truthOf(const Val &value, const Expr &expr) {
   if (value.isError())
     return std::nullopt;
   if (value.isBoolean() || value.isInteger())
@@ -31,9 +52,9 @@ std::optional<bool> Evaluator::condition(const Expr &expr) {
   if (value.isNone())
     return false;
   if (value.isTensor()) {
-    error(expr.loc, "a branch on the value of a tensor is not supported yet")
-        .note("all ranks must run the same collectives; select values with "
-              "where(condition, a, b), or branch on the config");
+    error(expr.loc, "a tensor cannot choose between two expressions")
+        .note("samples differ; where(condition, a, b) selects values, and an "
+              "'if' statement takes a condition [B]");
     return std::nullopt;
   }
   error(expr.loc,
@@ -68,7 +89,7 @@ std::optional<Val> Evaluator::execute(const Stmt &stmt) {
     } else if (!lhs.isError() && !rhs.isError()) {
       result = foldBinary(stmt.op, lhs, rhs, stmt.loc, diags);
     }
-    scope.variables[name] = std::move(result);
+    scope.variables[name] = result.settled();
     return std::nullopt;
   }
   case Stmt::Kind::Return:
@@ -76,12 +97,8 @@ std::optional<Val> Evaluator::execute(const Stmt &stmt) {
     return stmt.value ? evaluate(*stmt.value) : Val::none();
   case Stmt::Kind::For:
     return executeFor(stmt);
-  case Stmt::Kind::If: {
-    std::optional<bool> holds = condition(*stmt.value);
-    if (!holds) // neither side is known to run: what follows is moot
-      return Val::error();
-    return run(*holds ? stmt.body : stmt.orelse);
-  }
+  case Stmt::Kind::If: // by run()
+    break;
   }
   llvm_unreachable("all kinds are covered");
 }
@@ -89,7 +106,7 @@ std::optional<Val> Evaluator::execute(const Stmt &stmt) {
 void Evaluator::assign(const Stmt &stmt, Val value) {
   size_t count = stmt.targets.size();
   if (count == 1) {
-    scope.variables[stmt.targets.front().first] = std::move(value);
+    scope.variables[stmt.targets.front().first] = value.settled();
     return;
   }
   bool isList = value.isList() || value.kind == Val::Kind::Modules;
@@ -102,7 +119,7 @@ void Evaluator::assign(const Stmt &stmt, Val value) {
   }
   for (auto [i, target] : llvm::enumerate(stmt.targets))
     scope.variables[target.first] =
-        value.isError() ? Val::error() : value.items[i];
+        value.isError() ? Val::error() : value.items[i].settled();
 }
 
 std::optional<Val> Evaluator::executeFor(const Stmt &stmt) {

@@ -37,32 +37,46 @@ std::optional<int64_t> Importer::integerOf(StringRef section,
   return node->integer;
 }
 
-/// This version computes in one dtype: all keys must agree.
-bool Importer::resolveDtype() {
-  std::string compute = stringOf("precision", "compute_dtype");
-  bool ok = true;
-  for (StringRef key : {"compute_dtype", "trainable_parameters_dtype",
-                        "frozen_parameters_dtype", "reduce_dtype"}) {
-    std::string dtype = stringOf("precision", key);
-    if (dtype.empty() ||
-        (dtype == compute && (dtype == "fp32" || dtype == "fp64")))
-      continue;
-    ok = false;
-    const Node *node = spec.get("precision", key);
-    if (dtype == "bf16" || dtype == "fp16")
-      diags.error(node->loc, "\"" + dtype + "\" is not supported yet")
-          .note("this version computes in \"fp32\" or \"fp64\"");
-    else if (dtype == "fp32" || dtype == "fp64")
-      diags
-          .error(node->loc, "'" + key + "' is \"" + dtype +
-                                "\" and 'compute_dtype' is \"" + compute +
-                                "\": different dtypes are not supported yet")
-          .note(spec.locOf("precision", "compute_dtype"),
-                "make all dtypes of [precision] equal");
-  }
-  elementType = compute == "fp64" ? Type(builder.getF64Type())
-                                  : Type(builder.getF32Type());
-  return ok;
+/// Programs compute in fp32, or in fp64 where [precision] says so; components
+/// in dtypes of their own.
+void Importer::resolveDtype() {
+  elementType = stringOf("precision", "compute_dtype") == "fp64"
+                    ? Type(builder.getF64Type())
+                    : Type(builder.getF32Type());
+}
+
+std::optional<int64_t> ff::frontend::parseBytes(StringRef text) {
+  static constexpr std::pair<StringLiteral, double> units[] = {
+      {"KiB", 1024.0},
+      {"MiB", 1048576.0},
+      {"GiB", 1073741824.0},
+      {"TiB", 1099511627776.0},
+      {"KB", 1e3},
+      {"MB", 1e6},
+      {"GB", 1e9},
+      {"TB", 1e12},
+      {"B", 1.0}};
+  text = text.trim();
+  double factor = 1;
+  for (auto &[unit, bytes] : units)
+    if (text.consume_back(unit)) {
+      factor = bytes;
+      break;
+    }
+  double number = 0;
+  if (text.trim().getAsDouble(number) || !(number >= 0) ||
+      number * factor > 9e18)
+    return std::nullopt;
+  return static_cast<int64_t>(number * factor);
+}
+
+int64_t Importer::bytesOf(StringRef section, StringRef key) const {
+  const Node *node = spec.get(section, key);
+  if (!node)
+    return 0;
+  if (node->isInteger())
+    return node->integer;
+  return parseBytes(node->string).value_or(0);
 }
 
 /// global_batch = micro_batch × a whole number (V11).
@@ -92,8 +106,8 @@ bool Importer::resolveBatches() {
 }
 
 OwningOpRef<ModuleOp> Importer::run() {
-  bool ok = resolveDtype();
-  ok &= resolveBatches();
+  resolveDtype();
+  bool ok = resolveBatches();
   module = ModuleOp::create(diags.location(context, spec.root().loc));
   elaborator = std::make_unique<Elaborator>(*module, diags, elementType);
   parsePrograms();
@@ -103,7 +117,9 @@ OwningOpRef<ModuleOp> Importer::run() {
   Program *train = requireProgram("train", "to train by");
   std::set<std::string> inTraining;
   if (ok && train) {
+    elaborator->dropsOut = true;
     buildProgram(*train);
+    elaborator->dropsOut = false;
     checkLoss(*train);
     inTraining = elaborator->usedComponents;
     for (auto &program : programs)

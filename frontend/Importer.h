@@ -9,6 +9,7 @@
 #ifndef FF_FRONTEND_IMPORTER_H
 #define FF_FRONTEND_IMPORTER_H
 
+#include "frontend/Component.h"
 #include "frontend/Elaborator.h"
 #include "frontend/Safetensors.h"
 
@@ -45,15 +46,60 @@ private:
   // Import.cpp
   std::string stringOf(StringRef section, StringRef key) const;
   std::optional<int64_t> integerOf(StringRef section, StringRef key) const;
-  bool resolveDtype();
+  /// A key with a size in bytes, such as "80GiB"; 0 where there is none.
+  int64_t bytesOf(StringRef section, StringRef key) const;
+  void resolveDtype();
   bool resolveBatches();
 
   // Bundle.cpp
   void addComponents();
-  void addComponent(const Entry &entry);
+  bool readComponent(const Entry &entry, ComponentInfo &info);
+  bool readWeights(ComponentInfo &info);
+  bool checkFileDtypes(const ComponentInfo &info, SMLoc loc);
+  void emitComponent(ComponentInfo &info);
+  void emitParameter(const ComponentInfo &info, const ComponentParam &param);
+  void checkComponents(const std::set<std::string> &inTraining);
+  void reportUnreached(const ComponentInfo &info);
+
+  // Config.cpp
   bool readConfig(const Node &config, ConfigArgs &args, SMLoc loc);
   bool readJsonConfig(const Node &path, ConfigArgs &args);
-  void checkComponents(const std::set<std::string> &inTraining);
+
+  // Precision.cpp
+  /// A key of [bundle.NAME.SECTION], else of [SECTION].
+  const Node *componentNode(const ComponentInfo &info, StringRef section,
+                            StringRef key) const;
+  mlir::Type componentDtype(const ComponentInfo &info, StringRef key) const;
+  bool applyKeep(ComponentInfo &info, const Node *keep,
+                 std::vector<mlir::Type> &dtypes, bool mustMatch);
+  void checkKeepPatterns();
+  void reportDeadPattern(StringRef pattern, SMLoc loc, const Twine &what,
+                         llvm::ArrayRef<std::string> names);
+  bool resolveComponentDtypes(ComponentInfo &info);
+  bool resolvePrecision(ComponentInfo &info);
+  void setDerivedDtypes(ComponentParam &param, bool hasMaster);
+  void warnAboutNarrowing(const ComponentInfo &info);
+  void warnAboutPrecision(const ComponentInfo &info, bool hasMaster);
+  bool applyMixedDtype(ComponentInfo &info);
+  template <typename Units>
+  bool rejectMixed(const ComponentInfo &info, const Units &units);
+
+  // Adapters.cpp
+  bool addAdapters(ComponentInfo &info);
+  void checkAdapters(const ComponentInfo &info);
+  mlir::DictionaryAttr loraAttr(const ComponentInfo &info);
+
+  // Units.cpp
+  bool resolveUnits(llvm::ArrayRef<ComponentInfo *> all);
+  bool checkTiedUnits(ComponentInfo &info, const Node &patterns);
+  void warnAboutUnits(llvm::ArrayRef<ComponentInfo *> all);
+
+  // SaveTable.cpp
+  void addSaveTable(ComponentInfo &info);
+
+  // Recompute.cpp
+  void resolveRecompute(ComponentInfo &info);
+  void checkRecomputePatterns();
 
   // Data.cpp
   void readData();
@@ -94,12 +140,22 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::unique_ptr<Elaborator> elaborator;
   std::vector<std::unique_ptr<Program>> programs;
+  std::vector<std::unique_ptr<ComponentInfo>> components;
+  /// Patterns of tables that concern all components, and matched in one.
+  llvm::DenseSet<const Entry *> usedPatterns;
+  llvm::DenseSet<const Node *> usedRecompute;
   DataSet data;
   mlir::Type elementType;
   int64_t globalBatch = 0, microBatch = 0, sampleBatch = 0;
   /// Named dims that the train program binds, for the other programs.
   llvm::StringMap<Val> dims;
 };
+
+/// A config value as an attribute.
+mlir::Attribute configAttr(mlir::Builder &b, const Val &value);
+/// The bytes that a text such as "80GiB", "500 MB" or "1024" says; nothing
+/// where it says none.
+std::optional<int64_t> parseBytes(StringRef text);
 
 } // namespace ff::frontend
 

@@ -22,10 +22,23 @@ static constexpr SectionInfo sections[] = {
      "A component: a module with parameters of its own. All components of the "
      "bundle are sharded, and those that are not frozen are trained, "
      "together."},
+    {"bundle.*.lora", false,
+     "Low-rank adapters, of a component with train = \"lora\": a linear layer "
+     "W x becomes W x + alpha / rank · B A x. Names, initial values and files "
+     "are those of PEFT."},
+    {"bundle.*.precision", false,
+     "Dtypes of one component; what is absent is that of [precision]."},
+    {"bundle.*.sharding", false,
+     "Sharding of one component; what is absent is that of [sharding]."},
     {"precision", false,
-     "Dtypes. This version computes in one dtype throughout: the four keys "
-     "must be equal, `fp32` or `fp64`."},
-    {"sharding", false, "How parameters are grouped into shard units."},
+     "Dtypes. Programs compute in fp32 (fp64 where compute_dtype is that), "
+     "components in compute_dtype. In bf16 and fp16 the operands of products "
+     "are rounded, and the value of each statement, argument and result; "
+     "everything in between, norms, activations, softmax and sums, is fp32. "
+     "Parameters are gathered in the narrower of storage and compute dtype."},
+    {"sharding", false,
+     "How parameters are grouped into shard units. A unit is gathered at once, "
+     "as one flat group for each storage dtype, trainable or not."},
     {"data", false,
      "Safetensors files whose tensors are the inputs of the train program. "
      "Their headers are read when the spec is compiled, and bind the named "
@@ -72,6 +85,12 @@ static constexpr KeyInfo keys[] = {
      "Size of the axis over which parameters are sharded; \"auto\": whatever "
      "the launch provides.",
      "shard = 8"},
+    {"mesh", "device_memory", K::Bytes, R::Any, "", "",
+     "Memory of the device of one rank. A plan that does not fit is an error, "
+     "with the cheapest fixes.",
+     "device_memory = \"80GiB\""},
+    {"mesh", "host_memory", K::Bytes, R::Any, "", "",
+     "Memory of the host for one rank; likewise.", "host_memory = \"64GiB\""},
     // bundle
     {"bundle.*", "module", K::String, R::Any, "required", "",
      "The module of the component.", "module = \"DiT\""},
@@ -99,39 +118,154 @@ static constexpr KeyInfo keys[] = {
      "Absent: the dtype in which the parameters are stored.",
      "file_dtype = \"bf16\""},
     {"bundle.*", "train", K::Choice, R::Any, "\"full\"", "full|lora|frozen",
-     "What is trained: all parameters, or none. \"lora\" is not supported "
-     "yet.",
+     "What is trained: all parameters, low-rank adapters of some layers, or "
+     "nothing.",
      "train = \"frozen\""},
+    {"bundle.*", "lora", K::Section, R::Any, "", "",
+     "The adapters of train = \"lora\".",
+     "lora = { rank = 16, alpha = 32, targets = [\"to_q\", \"to_v\"] }"},
+    {"bundle.*", "precision", K::Section, R::Any, "", "",
+     "Dtypes of this component.", "precision = { compute_dtype = \"bf16\" }"},
+    {"bundle.*", "sharding", K::Section, R::Any, "", "",
+     "Sharding of this component.", "sharding = { strategy = \"replicate\" }"},
+    // bundle.*.lora
+    {"bundle.*.lora", "rank", K::Integer, R::Count, "required", "",
+     "Rank of A and B.", "rank = 16"},
+    {"bundle.*.lora", "alpha", K::Float, R::Positive, "", "",
+     "The adapter's output is scaled by alpha / rank. Default: rank.",
+     "alpha = 32"},
+    {"bundle.*.lora", "dropout", K::Float, R::UnitInterval, "0.0", "",
+     "Probability with which an input of an adapter is zero while training.",
+     "dropout = 0.05"},
+    {"bundle.*.lora", "init", K::Choice, R::Any, "\"kaiming_uniform\"",
+     "kaiming_uniform|gaussian",
+     "Initial value of A; B is zero. \"gaussian\" has deviation 1 / rank.",
+     "init = \"gaussian\""},
+    {"bundle.*.lora", "targets", K::StringArray, R::Any, "required", "",
+     "Patterns over the paths of linear layers, or over their last parts. Each "
+     "must match.",
+     "targets = [\"blocks.*.attn.to_*\", \"ffn.net.2\"]"},
+    {"bundle.*.lora", "ranks", K::FreeTable, R::Any, "{}", "",
+     "Ranks of single layers: pattern = rank. They keep alpha, unless `alphas` "
+     "names them too.",
+     "ranks = { \"ffn.*\" = 8 }"},
+    {"bundle.*.lora", "alphas", K::FreeTable, R::Any, "{}", "",
+     "Alphas of single layers: pattern = alpha.", "alphas = { \"ffn.*\" = 8 }"},
+    {"bundle.*.lora", "merge", K::Boolean, R::Any, "false", "",
+     "Whether checkpoints hold the merged weights W + alpha / rank · B A as "
+     "well.",
+     "merge = true"},
+    // bundle.*.precision
+    {"bundle.*.precision", "compute_dtype", K::Choice, R::Any, "",
+     "fp32|fp64|bf16|fp16", "Dtype of activations in components.",
+     "compute_dtype = \"bf16\""},
+    {"bundle.*.precision", "trainable_parameters_dtype", K::Choice, R::Any, "",
+     "fp32|fp64|bf16|fp16",
+     "Dtype in which trained parameters are stored and saved. Default: fp32, "
+     "or fp64 where compute_dtype is that.",
+     "trainable_parameters_dtype = \"fp32\""},
+    {"bundle.*.precision", "frozen_parameters_dtype", K::Choice, R::Any, "",
+     "fp32|fp64|bf16|fp16",
+     "Dtype in which frozen parameters are stored. Default: each keeps the "
+     "dtype of its file.",
+     "frozen_parameters_dtype = \"bf16\""},
+    {"bundle.*.precision", "reduce_dtype", K::Choice, R::Any, "",
+     "fp32|fp64|bf16|fp16",
+     "Dtype in which gradients are reduced and accumulated. Default: fp32; "
+     "fp64 parameters are reduced in fp64.",
+     "reduce_dtype = \"fp32\""},
+    {"bundle.*.precision", "output_dtype", K::Choice, R::Any, "",
+     "fp32|fp64|bf16|fp16",
+     "Dtype of what a call of a component returns. Default: that of programs.",
+     "output_dtype = \"fp32\""},
+    {"bundle.*.precision", "master", K::Choice, R::Any, "", "auto|none",
+     "Whether parameters that are trained in bf16 or fp16 have fp32 masters, "
+     "which the optimizer updates.",
+     "master = \"none\""},
+    {"bundle.*.precision", "keep", K::StringTable, R::Any, "", "",
+     "Parameters with a dtype of their own, for storage and compute: pattern = "
+     "dtype, of which the first that matches counts. A pattern matches whole "
+     "parts of a name.",
+     "keep = { \"norm*\" = \"fp32\" }"},
+    // bundle.*.sharding
+    {"bundle.*.sharding", "units", K::Units, R::Any, "", "",
+     "What is gathered at once: \"blocks\" makes a unit of every instance of a "
+     "block module; { min_params = N } joins blocks up to that size; an array "
+     "of "
+     "patterns makes a unit of every module whose path one of them matches. "
+     "The "
+     "rest of each component is one unit.",
+     "units = { min_params = 10_000_000 }"},
+    {"bundle.*.sharding", "mixed_dtype", K::Choice, R::Any, "",
+     "split|promote|error",
+     "A unit with several storage dtypes: one group for each, or all in the "
+     "widest, or an error.",
+     "mixed_dtype = \"split\""},
+    {"bundle.*.sharding", "reshard_after_forward", K::Boolean, R::Any, "", "",
+     "Release gathered parameters after the forward pass and gather them again "
+     "for the backward pass.",
+     "reshard_after_forward = false"},
+    {"bundle.*.sharding", "strategy", K::Choice, R::Any, "", "shard|replicate",
+     "\"replicate\": every rank holds all parameters, and gradients are "
+     "all-reduced.",
+     "strategy = \"replicate\""},
     // precision
     {"precision", "compute_dtype", K::Choice, R::Any, "\"fp32\"",
+     "fp32|fp64|bf16|fp16", "Dtype of activations in components.",
+     "compute_dtype = \"bf16\""},
+    {"precision", "trainable_parameters_dtype", K::Choice, R::Any, "\"fp32\"",
      "fp32|fp64|bf16|fp16",
-     "Dtype of activations. \"bf16\" and \"fp16\" are not supported yet.",
-     "compute_dtype = \"fp32\""},
-    {"precision", "trainable_parameters_dtype", K::Choice, R::Any, "",
-     "fp32|fp64|bf16|fp16",
-     "Dtype in which trained parameters are stored. Default: compute_dtype.",
+     "Dtype in which trained parameters are stored and saved. Default: fp32, "
+     "or fp64 where compute_dtype is that.",
      "trainable_parameters_dtype = \"fp32\""},
     {"precision", "frozen_parameters_dtype", K::Choice, R::Any, "",
      "fp32|fp64|bf16|fp16",
-     "Dtype in which frozen parameters are stored. Default: compute_dtype.",
-     "frozen_parameters_dtype = \"fp32\""},
-    {"precision", "reduce_dtype", K::Choice, R::Any, "", "fp32|fp64|bf16|fp16",
-     "Dtype of gradients and of their reduction. Default: compute_dtype.",
+     "Dtype in which frozen parameters are stored. Default: each keeps the "
+     "dtype of its file.",
+     "frozen_parameters_dtype = \"bf16\""},
+    {"precision", "reduce_dtype", K::Choice, R::Any, "\"fp32\"",
+     "fp32|fp64|bf16|fp16",
+     "Dtype in which gradients are reduced and accumulated. Default: fp32; "
+     "fp64 parameters are reduced in fp64.",
      "reduce_dtype = \"fp32\""},
+    {"precision", "output_dtype", K::Choice, R::Any, "", "fp32|fp64|bf16|fp16",
+     "Dtype of what a call of a component returns. Default: that of programs.",
+     "output_dtype = \"fp32\""},
+    {"precision", "master", K::Choice, R::Any, "\"auto\"", "auto|none",
+     "Whether parameters that are trained in bf16 or fp16 have fp32 masters, "
+     "which the optimizer updates.",
+     "master = \"none\""},
+    {"precision", "keep", K::StringTable, R::Any, "{}", "",
+     "Parameters with a dtype of their own, for storage and compute: pattern = "
+     "dtype, of which the first that matches counts. A pattern matches whole "
+     "parts of a name.",
+     "keep = { \"norm*\" = \"fp32\" }"},
     // sharding
-    {"sharding", "units", K::Choice, R::Any, "\"blocks\"", "blocks",
+    {"sharding", "units", K::Units, R::Any, "\"blocks\"", "",
      "What is gathered at once: \"blocks\" makes a unit of every instance of a "
-     "block module, and one of the rest of each component.",
-     "units = \"blocks\""},
+     "block module; { min_params = N } joins blocks up to that size; an array "
+     "of "
+     "patterns makes a unit of every module whose path one of them matches. "
+     "The "
+     "rest of each component is one unit.",
+     "units = { min_params = 10_000_000 }"},
     {"sharding", "mixed_dtype", K::Choice, R::Any, "\"split\"",
      "split|promote|error",
-     "A unit with several dtypes: one group for each, or all in the widest, or "
-     "an error.",
+     "A unit with several storage dtypes: one group for each, or all in the "
+     "widest, or an error.",
      "mixed_dtype = \"split\""},
     {"sharding", "reshard_after_forward", K::Boolean, R::Any, "true", "",
      "Release gathered parameters after the forward pass and gather them again "
      "for the backward pass.",
      "reshard_after_forward = false"},
+    {"sharding", "strategy", K::Choice, R::Any, "\"shard\"", "shard|replicate",
+     "\"replicate\": every rank holds all parameters, and gradients are "
+     "all-reduced.",
+     "strategy = \"replicate\""},
+    {"sharding", "max_buffer", K::Bytes, R::Any, "\"4GiB\"", "",
+     "Largest contiguous buffer of a gathered group or its gradients; a larger "
+     "group is split, within its unit.",
+     "max_buffer = \"2GiB\""},
     // data
     {"data", "files", K::Strings, R::Any, "required", "",
      "One or more safetensors files, concatenated along dim 0.",
@@ -181,6 +315,10 @@ static constexpr KeyInfo keys[] = {
      "Samples that one rank computes at once: the `B` of the train program. It "
      "divides global_batch. Default: global_batch.",
      "micro_batch = 32"},
+    {"train", "recompute", K::Recompute, R::Any, "\"none\"", "",
+     "Blocks whose forward is computed again in the backward instead of being "
+     "kept: \"none\", \"block\" for all, or patterns over their paths.",
+     "recompute = \"block\""},
     {"train", "clip_norm", K::Float, R::Positive, "", "",
      "Largest global norm of the gradient. Absent: no clipping.",
      "clip_norm = 1.0"},
@@ -200,6 +338,9 @@ static constexpr KeyInfo keys[] = {
      "How many of the newest checkpoints stay.", "keep = 2"},
     {"checkpoint", "at_end", K::Boolean, R::Any, "true", "",
      "Whether the last step is saved.", "at_end = true"},
+    {"checkpoint", "max_shard_size", K::Bytes, R::Any, "\"10GB\"", "",
+     "Largest file of a saved model; more is split, with an index.",
+     "max_shard_size = \"5GB\""},
     // log
     {"log", "every", K::Integer, R::Positive, "10", "",
      "Steps between lines of the log.", "every = 10"},
@@ -277,6 +418,16 @@ static constexpr KeyInfo keys[] = {
     {"module.*.params.*", "decay", K::Boolean, R::Any, "", "",
      "Whether weight decay applies. Default: for rank 2 and more.",
      "decay = false"},
+    {"module.*.params.*", "tie", K::String, R::Any, "", "",
+     "Another parameter of the module, which this is a second name of.",
+     "tie = \"wte.weight\""},
+    {"module.*.params.*", "buffer", K::Boolean, R::Any, "false", "",
+     "Part of the model and its files that is never trained and keeps its "
+     "dtype, whatever the policy: a table.",
+     "buffer = true"},
+    {"module.*.params.*", "dtype", K::Choice, R::Any, "", "fp32|fp64|bf16|fp16",
+     "Dtype of a buffer where no file says it. Default: fp32.",
+     "dtype = \"fp32\""},
     {"module.*.params.*", "when", K::Expression, R::Any, "", "",
      "A condition on the config, without which there is no such parameter.",
      "when = \"qk_norm\""},
@@ -373,6 +524,23 @@ static constexpr RenamedKey renamed[] = {
     {"train_data", "data", "files", ""},
     {"requires_grad", "bundle.*", "train", ""},
     {"trainable", "bundle.*", "train", ""},
+    {"gradient_checkpointing", "train", "recompute", ""},
+    {"activation_checkpointing", "train", "recompute", ""},
+    {"enable_gradient_checkpointing_type", "train", "recompute", ""},
+    {"lora_rank", "bundle.*.lora", "rank", ""},
+    {"lora_alpha", "bundle.*.lora", "alpha", ""},
+    {"lora_dropout", "bundle.*.lora", "dropout", ""},
+    {"target_modules", "bundle.*.lora", "targets", ""},
+    {"lora_target_modules", "bundle.*.lora", "targets", ""},
+    {"r", "bundle.*.lora", "rank", ""},
+    {"rank_pattern", "bundle.*.lora", "ranks", ""},
+    {"alpha_pattern", "bundle.*.lora", "alphas", ""},
+    {"init_lora_weights", "bundle.*.lora", "init", ""},
+    {"fsdp_transformer_layer_cls_to_wrap", "sharding", "units",
+     "blocks are found from the modules"},
+    {"transformer_layer_cls_to_wrap", "sharding", "units",
+     "blocks are found from the modules"},
+    {"sharding_strategy", "sharding", "strategy", ""},
     {"num_layers", "module.*.modules.*", "count", ""},
 };
 
@@ -405,6 +573,12 @@ StringRef ff::frontend::describeType(KeyType type) {
     return "a boolean";
   case K::Choice:
     return "a string";
+  case K::Units:
+    return "\"blocks\", { min_params = N } or an array of patterns";
+  case K::Recompute:
+    return "\"none\", \"block\" or an array of patterns";
+  case K::Bytes:
+    return "a size such as \"80GiB\"";
   case K::Strings:
     return "a string or an array of strings";
   case K::StringArray:

@@ -34,10 +34,10 @@ static std::optional<Val> lookupInSubmodule(const Instance &instance,
   if (rest.empty()) {
     Val list = ofModule(Val::Kind::Modules, inner);
     for (int64_t i = 0; i < sub.count; ++i)
-      list.items.push_back(ofModule(
-          Val::Kind::Module, {sub.type, inner.prefix + std::to_string(i) + ".",
-                              instance.component, /*isBlock=*/true,
-                              instance.isBase}));
+      list.items.push_back(
+          ofModule(Val::Kind::Module,
+                   {sub.type, inner.prefix + std::to_string(i) + ".",
+                    instance.component, /*isBlock=*/true, instance.isBase}));
     return list;
   }
   auto [number, tail] = rest.split('.');

@@ -31,24 +31,6 @@ Submodule *ModuleType::findModule(StringRef name) {
   return it == modules.end() ? nullptr : &*it;
 }
 
-void ff::frontend::collectParams(const ModuleType &type, StringRef prefix,
-                                 StringRef block,
-                                 std::vector<ParamPath> &params) {
-  for (const Param &param : type.params)
-    params.push_back({(prefix + param.name).str(), &param, block.str()});
-  for (const Submodule &sub : type.modules) {
-    for (int64_t i = 0; i < sub.count; ++i) {
-      std::string name = (prefix + sub.name).str();
-      if (sub.isList)
-        name += "." + std::to_string(i);
-      // The outermost block is the unit.
-      bool isBlock = block.empty() && (sub.isList || sub.type->decl->unit);
-      collectParams(*sub.type, name + ".", isBlock ? StringRef(name) : block,
-                    params);
-    }
-  }
-}
-
 //===----------------------------------------------------------------------===//
 // Declarations
 //===----------------------------------------------------------------------===//
@@ -330,8 +312,9 @@ bool ModuleTable::addParam(ModuleType &type, const Entry &entry) {
     if (const Node *dtype = node.get("dtype"); dtype && dtype->isString()) {
       param.dtype = dtype->string;
       if (!param.buffer) {
-        diags.error(dtype->loc, "parameter '" + entry.key +
-                                    "' has a dtype and is no buffer")
+        diags
+            .error(dtype->loc,
+                   "parameter '" + entry.key + "' has a dtype and is no buffer")
             .note("the dtypes of parameters are those of [precision]; set "
                   "buffer = true for a table that it leaves alone");
         return false;

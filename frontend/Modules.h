@@ -84,17 +84,6 @@ struct ModuleType {
   Submodule *findModule(StringRef name);
 };
 
-/// A parameter as seen from a component or block. Names are relative to it.
-struct ParamPath {
-  std::string name;
-  const Param *param;
-  std::string block; ///< the instance of a block around it, or empty
-};
-
-/// All parameters of `type`, depth first in the order of declaration.
-void collectParams(const ModuleType &type, StringRef prefix, StringRef block,
-                   std::vector<ParamPath> &params);
-
 using ConfigArgs = llvm::MapVector<StringRef, ConfigValue>;
 
 class ModuleTable {

@@ -59,6 +59,21 @@ static unsigned distanceOf(StringRef pattern, StringRef name) {
   return row.back();
 }
 
+bool ff::frontend::matchesParts(StringRef pattern, StringRef name) {
+  for (StringRef rest = name; !rest.empty(); rest = rest.split('.').second) {
+    StringRef run = rest;
+    while (true) {
+      if (matchesPattern(pattern, run))
+        return true;
+      size_t dot = run.rfind('.');
+      if (dot == StringRef::npos)
+        break;
+      run = run.take_front(dot);
+    }
+  }
+  return false;
+}
+
 std::vector<std::string>
 ff::frontend::nearestNames(StringRef pattern, llvm::ArrayRef<std::string> names,
                            size_t count) {

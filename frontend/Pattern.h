@@ -21,6 +21,10 @@ namespace ff::frontend {
 /// characters stand for themselves. Takes time |pattern| × |name| at most.
 bool matchesPattern(llvm::StringRef pattern, llvm::StringRef name);
 
+/// Whether the pattern matches a run of whole parts of a dotted name: "norm*"
+/// matches "blocks.0.norm1.weight", "ff.net" matches "blocks.0.ff.net.2.bias".
+bool matchesParts(llvm::StringRef pattern, llvm::StringRef name);
+
 /// The names that `pattern` misses by least, nearest first, for the error about
 /// a pattern that matches nothing. Of names that differ in numbers alone, as
 /// those of blocks do, one is listed.

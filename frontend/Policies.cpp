@@ -72,20 +72,29 @@ DictionaryAttr Importer::buildPolicies() {
   attrs.set("seed", builder.getI64IntegerAttr(
                         integerOf("pipeline", "seed").value_or(0)));
   NamedAttrList mesh(sectionAttr("mesh"));
+  for (StringRef limit : {"device_memory", "host_memory"}) {
+    mesh.erase(limit);
+    if (int64_t bytes = bytesOf("mesh", limit))
+      attrs.set(limit, builder.getI64IntegerAttr(bytes));
+  }
   if (!integerOf("mesh", "shard")) // 0 stands for "auto"
     mesh.set("shard", builder.getI64IntegerAttr(0));
   attrs.set("mesh", mesh.getDictionary(context));
-  NamedAttrList precision;
-  for (StringRef key : {"compute_dtype", "trainable_parameters_dtype",
-                        "frozen_parameters_dtype", "reduce_dtype"})
-    precision.set(key, builder.getStringAttr(dtypeName(elementType)));
-  attrs.set("precision", precision.getDictionary(context));
-  attrs.set("sharding", sectionAttr("sharding"));
+  attrs.set("precision", sectionAttr("precision"));
+  NamedAttrList sharding(sectionAttr("sharding"));
+  sharding.set("max_buffer",
+               builder.getI64IntegerAttr(bytesOf("sharding", "max_buffer")));
+  attrs.set("sharding", sharding.getDictionary(context));
   addDataPolicy(attrs);
-  attrs.set("train", sectionAttr("train"));
+  NamedAttrList train(sectionAttr("train"));
+  train.erase("recompute"); // marked on the calls
+  attrs.set("train", train.getDictionary(context));
   addOptimizerPolicy(attrs);
   addSchedulePolicy(attrs);
-  attrs.set("checkpoint", sectionAttr("checkpoint"));
+  NamedAttrList checkpoint(sectionAttr("checkpoint"));
+  checkpoint.erase("max_shard_size"); // in the save table
+  checkpoint.set("merge", builder.getBoolAttr(false));
+  attrs.set("checkpoint", checkpoint.getDictionary(context));
   attrs.set("log", sectionAttr("log"));
   addSamplePolicy(attrs);
   return attrs.getDictionary(context);

@@ -141,7 +141,7 @@ std::optional<RankedTensorType> Importer::dataInputType(const InputDecl &input,
                   ? "declare it as \"" + input.name + ": [...] " + info.dtype +
                         "\" and convert it with cast(" + input.name + ")"
                   : "convert the file; inputs can be f32, f64, bf16, f16 and "
-                        "i64");
+                    "i64");
     return std::nullopt;
   }
   SmallVector<int64_t> shape{batch};

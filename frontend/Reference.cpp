@@ -100,6 +100,20 @@ static json::Object schemaOfType(const KeyInfo &key) {
     return tableOf(schemaOfSection(nested + ".*"));
   case KeyType::Section:
     return schemaOfSection(nested);
+  case KeyType::Units:
+    return anyOf(json::Array{
+        json::Object{{"const", "blocks"}}, arrayOf(ofType("string")),
+        json::Object{
+            {"type", "object"},
+            {"properties", json::Object{{"min_params", ofType("integer")}}},
+            {"required", json::Array{"min_params"}},
+            {"additionalProperties", false}}});
+  case KeyType::Recompute:
+    return anyOf(
+        json::Array{json::Object{{"enum", json::Array{"none", "block"}}},
+                    arrayOf(ofType("string"))});
+  case KeyType::Bytes:
+    return anyOf(json::Array{ofType("integer"), ofType("string")});
   }
   llvm_unreachable("all types are covered");
 }

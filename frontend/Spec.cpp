@@ -253,10 +253,10 @@ void Spec::derive(StringRef section, StringRef key, const Node *from,
 }
 
 void Spec::deriveDefaults() {
-  for (StringRef key : {"trainable_parameters_dtype", "frozen_parameters_dtype",
-                        "reduce_dtype"})
-    derive("precision", key, get("precision", "compute_dtype"),
-           "compute_dtype");
+  const Node *compute = get("precision", "compute_dtype");
+  if (compute && compute->string == "fp64")
+    for (StringRef key : {"trainable_parameters_dtype", "reduce_dtype"})
+      derive("precision", key, compute, "compute_dtype");
   derive("train", "micro_batch", get("train", "global_batch"), "global_batch");
   derive("sample", "micro_batch", get("train", "micro_batch"),
          "micro_batch of [train]");

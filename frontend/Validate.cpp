@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/Spec.h"
+#include "frontend/Importer.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -139,6 +139,20 @@ static bool hasType(const Node &node, KeyType type) {
     return node.isTable() && llvm::all_of(node.entries, [](const Entry &e) {
              return e.value->isString();
            });
+  case KeyType::Units:
+    if (node.isTable())
+      return node.entries.size() == 1 && node.get("min_params") &&
+             node.get("min_params")->isInteger() &&
+             node.get("min_params")->integer > 0;
+    return (node.isString() && node.string == "blocks") ||
+           (!node.items.empty() && allItems(node, &Node::isString));
+  case KeyType::Recompute:
+    return (node.isString() &&
+            (node.string == "none" || node.string == "block")) ||
+           (!node.items.empty() && allItems(node, &Node::isString));
+  case KeyType::Bytes:
+    return (node.isInteger() && node.integer >= 0) ||
+           (node.isString() && parseBytes(node.string));
   case KeyType::Config:
     return node.isTable() || node.isString();
   case KeyType::ConfigDecl:

@@ -58,8 +58,8 @@ struct Val {
   std::string text;
   std::vector<Val> items;
   mlir::Value tensor;
-  /// Of a Tensor of bf16 or f16: the same value in f32 before it was rounded, as
-  /// long as the expression that computes it is being evaluated. A name, an
+  /// Of a Tensor of bf16 or f16: the same value in f32 before it was rounded,
+  /// as long as the expression that computes it is being evaluated. A name, an
   /// argument and a result hold what was rounded.
   mlir::Value wide;
   /// Of a Tensor that is a parameter: its name in the component.

@@ -53,11 +53,41 @@ struct Contributions {
   SmallVector<Slice> slices;
 
   void add(OpBuilder &b, Value grad) {
-    whole =
-        whole ? b.create<arith::AddFOp>(grad.getLoc(), whole, grad).getResult()
-              : grad;
+    whole = whole ? addUp(b, whole, grad) : grad;
   }
+  static Value addUp(OpBuilder &b, Value x, Value y);
 };
+
+/// `value` with elements of `dtype`.
+Value convertTo(OpBuilder &b, Value value, Type dtype) {
+  auto type = cast<RankedTensorType>(value.getType());
+  unsigned from = type.getElementTypeBitWidth();
+  unsigned to = dtype.getIntOrFloatBitWidth();
+  if (type.getElementType() == dtype)
+    return value;
+  // What was rounded from `dtype` is that.
+  if (auto rounded = value.getDefiningOp<arith::TruncFOp>())
+    if (rounded.getIn().getType() == type.clone(dtype))
+      return rounded.getIn();
+  RankedTensorType result = type.clone(dtype);
+  if (from < to)
+    return b.create<arith::ExtFOp>(value.getLoc(), result, value);
+  if (from > to)
+    return b.create<arith::TruncFOp>(value.getLoc(), result, value);
+  // bf16 and f16: neither holds the other.
+  Value wide = b.create<arith::ExtFOp>(value.getLoc(),
+                                       type.clone(b.getF32Type()), value);
+  return b.create<arith::TruncFOp>(value.getLoc(), result, wide);
+}
+
+/// Gradients of a parameter may arrive in its reduction dtype, which is wider.
+Value Contributions::addUp(OpBuilder &b, Value x, Value y) {
+  Type tx = getElementTypeOrSelf(x), ty = getElementTypeOrSelf(y);
+  Type wider = tx.getIntOrFloatBitWidth() >= ty.getIntOrFloatBitWidth() ? tx
+                                                                        : ty;
+  return b.create<arith::AddFOp>(y.getLoc(), convertTo(b, x, wider),
+                                 convertTo(b, y, wider));
+}
 
 class Differentiator {
 public:
@@ -257,14 +287,29 @@ Differentiator::backwardCall(func::CallOp call, OpBuilder &builder,
   OpBuilder forwardBuilder(call);
   auto forward = forwardBuilder.create<func::CallOp>(
       call.getLoc(), variant->forward, call.getOperands());
+  // Random values that were drawn for the block are drawn again instead of being
+  // kept: they depend on nothing but their site.
+  SmallVector<Value> again(call.getOperands());
+  for (Value &operand : again)
+    if (auto random = operand.getDefiningOp<RandomOp>())
+      operand = builder.clone(*random)->getResult(0);
+  // Recompute: the same function once more, right before the backward, so that
+  // nothing but the arguments lives until then. The results of the first call
+  // beyond those of the block are dropped.
+  func::CallOp source = forward;
+  if (call->hasAttr(kRecomputeAttr)) {
+    source = builder.create<func::CallOp>(call.getLoc(), variant->forward,
+                                          again);
+    source->setAttr(kRecomputeAttr, builder.getUnitAttr());
+  }
   SmallVector<Value> operands;
   for (unsigned arg : variant->backwardArgs)
-    operands.push_back(call.getOperand(arg));
+    operands.push_back(again[arg]);
   llvm::append_range(operands,
-                     forward.getResults().drop_front(call.getNumResults()));
+                     source.getResults().drop_front(call.getNumResults()));
   llvm::append_range(operands, seeds);
-  auto backward =
-      builder.create<func::CallOp>(call.getLoc(), variant->backward, operands);
+  auto backward = builder.create<func::CallOp>(call.getLoc(),
+                                               variant->backward, operands);
   for (auto [arg, grad] :
        llvm::zip_equal(variant->gradArgs, backward.getResults()))
     grads[call.getOperand(arg)].add(builder, grad);
@@ -424,6 +469,10 @@ FailureOr<BlockVariant> Differentiator::getVariant(func::FuncOp block,
     if (!wanted[i] || it == grads.end())
       continue;
     if (Value grad = finish(builder, arg, it->second)) {
+      // That of a parameter is reduced in f32 at least: it is not rounded before.
+      if (block.getArgAttr(i, kParamAttr) && isNarrowFloat(
+              getElementTypeOrSelf(grad)))
+        grad = convertTo(builder, grad, builder.getF32Type());
       variant.gradArgs.push_back(i);
       argGrads.push_back(grad);
     }
@@ -515,25 +564,6 @@ void Differentiator::split(func::FuncOp block, Region &joint,
 // The program
 //===----------------------------------------------------------------------===//
 
-/// `value` with elements of `dtype`: what is accumulated and reduced has the
-/// reduction dtype from here on (V6).
-static Value convertTo(OpBuilder &b, Value value, Type dtype) {
-  auto type = cast<RankedTensorType>(value.getType());
-  unsigned from = type.getElementTypeBitWidth();
-  unsigned to = dtype.getIntOrFloatBitWidth();
-  if (type.getElementType() == dtype)
-    return value;
-  RankedTensorType result = type.clone(dtype);
-  if (from < to)
-    return b.create<arith::ExtFOp>(value.getLoc(), result, value);
-  if (from > to)
-    return b.create<arith::TruncFOp>(value.getLoc(), result, value);
-  // bf16 and f16: neither holds the other.
-  Value wide = b.create<arith::ExtFOp>(value.getLoc(),
-                                       type.clone(b.getF32Type()), value);
-  return b.create<arith::TruncFOp>(value.getLoc(), result, wide);
-}
-
 /// One error that names the parameters which no gradient reaches (V4).
 static LogicalResult reportUnreached(func::FuncOp program,
                                      ArrayRef<ParameterOp> unreached,
@@ -585,9 +615,7 @@ LogicalResult Differentiator::differentiateProgram(func::FuncOp program) {
     Value grad = finish(builder, param.getResult(), it->second);
     Value &sum = paramGrads[param.getParam()];
     if (grad)
-      sum = sum ? builder.create<arith::AddFOp>(param.getLoc(), sum, grad)
-                      .getResult()
-                : grad;
+      sum = sum ? Contributions::addUp(builder, sum, grad) : grad;
   }
   SmallVector<ParameterOp> unreached;
   size_t trainable = 0;

@@ -1,0 +1,104 @@
+//===- Config.cpp - The config of a component -------------------*- C++ -*-===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/Importer.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace ff;
+using namespace ff::frontend;
+using Importer = ff::frontend::Importer;
+
+static Val valueOfJson(const llvm::json::Value &json) {
+  if (auto value = json.getAsBoolean())
+    return Val::of(*value);
+  if (auto value = json.getAsInteger())
+    return Val::of(*value);
+  if (auto value = json.getAsNumber())
+    return Val::of(*value);
+  if (auto value = json.getAsString())
+    return Val::ofString(*value);
+  const llvm::json::Array *array = json.getAsArray();
+  if (!array)
+    return Val::error();
+  Val list = Val::of(Val::Kind::List);
+  for (const llvm::json::Value &item : *array)
+    list.items.push_back(valueOfJson(item));
+  return list;
+}
+
+bool Importer::readJsonConfig(const Node &path, ConfigArgs &args) {
+  std::string file = spec.resolvePath(path.string);
+  auto buffer = llvm::MemoryBuffer::getFile(file);
+  if (!buffer) {
+    diags.error(path.loc,
+                "cannot read '" + file + "': " + buffer.getError().message());
+    return false;
+  }
+  StringRef text = diags.addFile(std::move(*buffer));
+  if (isNestedTooDeeply(text)) {
+    diags.error(path.loc, "'" + file + "' is nested too deeply");
+    return false;
+  }
+  llvm::Expected<llvm::json::Value> json = llvm::json::parse(text);
+  if (!json) {
+    diags.error(path.loc,
+                "'" + file + "': " + llvm::toString(json.takeError()));
+    return false;
+  }
+  const llvm::json::Object *object = json->getAsObject();
+  if (!object) {
+    diags.error(path.loc, "'" + file + "' is not a JSON object");
+    return false;
+  }
+  for (const auto &[key, value] : *object) {
+    StringRef name = elaborator->save(StringRef(key));
+    if (name.starts_with("_") || value.getAsNull())
+      continue;
+    // llvm::json keeps no places: find the key in the text.
+    size_t at = text.find(("\"" + name + "\"").str());
+    SMLoc loc =
+        SMLoc::getFromPointer(text.data() + (at == StringRef::npos ? 0 : at));
+    args[name] = {valueOfJson(value), loc};
+    if (!args[name].value.isError())
+      continue;
+    diags.error(loc, "a config value cannot be an object");
+    return false;
+  }
+  return true;
+}
+
+bool Importer::readConfig(const Node &config, ConfigArgs &args, SMLoc loc) {
+  if (config.isString())
+    return readJsonConfig(config, args);
+  for (const Entry &entry : config.entries)
+    args[entry.key] = {valueOf(*entry.value, diags), entry.keyLoc};
+  return true;
+}
+
+Attribute ff::frontend::configAttr(Builder &b, const Val &value) {
+  switch (value.kind) {
+  case Val::Kind::Integer:
+    return b.getI64IntegerAttr(value.integer);
+  case Val::Kind::Float:
+    return b.getF64FloatAttr(value.number);
+  case Val::Kind::Boolean:
+    return b.getBoolAttr(value.integer != 0);
+  case Val::Kind::String:
+    return b.getStringAttr(value.text);
+  default: {
+    SmallVector<Attribute> items;
+    for (const Val &item : value.items)
+      items.push_back(configAttr(b, item));
+    return b.getArrayAttr(items);
+  }
+  }
+}

@@ -1,0 +1,210 @@
+//===- Ranges.cpp - Which numbers a tensor can hold -------------*- C++ -*-===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Interval arithmetic over what is emitted, so that a condition that can only
+// have one value is known to have it: a schedule that never reaches a
+// component.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/Ranges.h"
+
+#include "dialect/FF.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace mlir;
+using namespace ff;
+using namespace ff::frontend;
+
+/// How far back a value is followed.
+static constexpr unsigned kDepth = 64;
+
+static std::optional<NumberRange> rangeAt(Value value, unsigned depth);
+
+static std::optional<NumberRange> ofConstant(Value value) {
+  DenseElementsAttr elements;
+  if (!matchPattern(value, m_Constant(&elements)) || !elements.isSplat())
+    return std::nullopt;
+  double number = 0;
+  if (isa<FloatType>(elements.getElementType()))
+    number = elements.getSplatValue<APFloat>().convertToDouble();
+  else
+    number =
+        static_cast<double>(elements.getSplatValue<APInt>().getSExtValue());
+  return NumberRange{number, number, false, false};
+}
+
+static NumberRange product(const NumberRange &a, const NumberRange &b) {
+  struct Corner {
+    double value;
+    bool open;
+  };
+  auto corner = [](double x, bool xOpen, double y, bool yOpen) {
+    return Corner{x * y, (xOpen && y != 0) || (yOpen && x != 0)};
+  };
+  Corner corners[] = {corner(a.low, a.lowOpen, b.low, b.lowOpen),
+                      corner(a.low, a.lowOpen, b.high, b.highOpen),
+                      corner(a.high, a.highOpen, b.low, b.lowOpen),
+                      corner(a.high, a.highOpen, b.high, b.highOpen)};
+  // Of equal corners the closed one counts.
+  Corner low = corners[0], high = corners[0];
+  for (const Corner &c : corners) {
+    if (c.value < low.value || (c.value == low.value && !c.open))
+      low = c;
+    if (c.value > high.value || (c.value == high.value && !c.open))
+      high = c;
+  }
+  return {low.value, high.value, low.open, high.open};
+}
+
+static std::optional<NumberRange> ofBinary(Operation *op, unsigned depth) {
+  auto a = rangeAt(op->getOperand(0), depth);
+  auto b = rangeAt(op->getOperand(1), depth);
+  if (!a || !b)
+    return std::nullopt;
+  return llvm::TypeSwitch<Operation *, std::optional<NumberRange>>(op)
+      .Case([&](arith::AddFOp) {
+        return NumberRange{a->low + b->low, a->high + b->high,
+                           a->lowOpen || b->lowOpen,
+                           a->highOpen || b->highOpen};
+      })
+      .Case([&](arith::SubFOp) {
+        return NumberRange{a->low - b->high, a->high - b->low,
+                           a->lowOpen || b->highOpen,
+                           a->highOpen || b->lowOpen};
+      })
+      .Case([&](arith::MulFOp) { return product(*a, *b); })
+      .Case([&](arith::DivFOp) -> std::optional<NumberRange> {
+        if (b->low != b->high || b->low == 0)
+          return std::nullopt;
+        return product(*a, {1 / b->low, 1 / b->low, false, false});
+      })
+      .Case([&](arith::MaximumFOp) {
+        const NumberRange &l = a->low > b->low ? *a : *b;
+        const NumberRange &h = a->high > b->high ? *a : *b;
+        return NumberRange{l.low, h.high, l.lowOpen, h.highOpen};
+      })
+      .Case([&](arith::MinimumFOp) {
+        const NumberRange &l = a->low < b->low ? *a : *b;
+        const NumberRange &h = a->high < b->high ? *a : *b;
+        return NumberRange{l.low, h.high, l.lowOpen, h.highOpen};
+      })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+static std::optional<NumberRange> rangeAt(Value value, unsigned depth) {
+  Operation *op = value.getDefiningOp();
+  if (!op || depth > kDepth)
+    return std::nullopt;
+  if (auto constant = ofConstant(value))
+    return constant;
+  ++depth;
+  if (auto random = dyn_cast<RandomOp>(op)) {
+    if (random.getDistribution() == Distribution::Uniform)
+      return NumberRange{0, 1, false, true};
+    return std::nullopt;
+  }
+  if (auto activation = dyn_cast<ActivationOp>(op)) {
+    switch (activation.getKind()) {
+    case ActivationKind::Sigmoid:
+      return NumberRange{0, 1, false, false}; // rounding reaches both ends
+    case ActivationKind::Tanh:
+      return NumberRange{-1, 1, false, false};
+    default:
+      return std::nullopt;
+    }
+  }
+  if (isa<ReshapeOp, BroadcastOp, SliceOp, TransposeOp, StopGradientOp,
+          arith::ExtFOp>(op))
+    return rangeAt(op->getOperand(0), depth);
+  // A rounded value may reach an end that the exact one does not.
+  if (isa<arith::TruncFOp>(op)) {
+    auto range = rangeAt(op->getOperand(0), depth);
+    if (range)
+      range->lowOpen = range->highOpen = false;
+    return range;
+  }
+  if (isa<arith::NegFOp>(op)) {
+    auto range = rangeAt(op->getOperand(0), depth);
+    if (!range)
+      return range;
+    return NumberRange{-range->high, -range->low, range->highOpen,
+                       range->lowOpen};
+  }
+  if (op->getNumOperands() == 2)
+    return ofBinary(op, depth);
+  return std::nullopt;
+}
+
+std::optional<NumberRange> ff::frontend::rangeOf(Value value) {
+  return rangeAt(value, 0);
+}
+
+/// Whether every number of `a` is above (or equal to) every number of `b`.
+static bool isAbove(const NumberRange &a, const NumberRange &b, bool orEqual) {
+  if (a.low != b.high)
+    return a.low > b.high;
+  return orEqual || a.lowOpen || b.highOpen;
+}
+
+std::optional<bool> ff::frontend::foldComparison(Value condition) {
+  auto compare = condition.getDefiningOp<arith::CmpFOp>();
+  if (!compare)
+    return std::nullopt;
+  auto a = rangeOf(compare.getLhs()), b = rangeOf(compare.getRhs());
+  if (!a || !b)
+    return std::nullopt;
+  switch (compare.getPredicate()) {
+  case arith::CmpFPredicate::OGE:
+    if (isAbove(*a, *b, /*orEqual=*/true))
+      return true;
+    if (isAbove(*b, *a, /*orEqual=*/false))
+      return false;
+    return std::nullopt;
+  case arith::CmpFPredicate::OGT:
+    if (isAbove(*a, *b, /*orEqual=*/false))
+      return true;
+    if (isAbove(*b, *a, /*orEqual=*/true))
+      return false;
+    return std::nullopt;
+  case arith::CmpFPredicate::OLE:
+    if (isAbove(*b, *a, /*orEqual=*/true))
+      return true;
+    if (isAbove(*a, *b, /*orEqual=*/false))
+      return false;
+    return std::nullopt;
+  case arith::CmpFPredicate::OLT:
+    if (isAbove(*b, *a, /*orEqual=*/false))
+      return true;
+    if (isAbove(*a, *b, /*orEqual=*/true))
+      return false;
+    return std::nullopt;
+  default:
+    return std::nullopt;
+  }
+}
+
+std::string ff::frontend::describeRange(const NumberRange &range) {
+  if (range.low == range.high)
+    return llvm::formatv("{0}", range.low).str();
+  return llvm::formatv("{0}{1}, {2}{3}", range.lowOpen ? "(" : "[", range.low,
+                       range.high, range.highOpen ? ")" : "]")
+      .str();
+}
+
+std::string ff::frontend::describeComparison(Value condition) {
+  auto compare = condition.getDefiningOp<arith::CmpFOp>();
+  auto a = rangeOf(compare.getLhs()), b = rangeOf(compare.getRhs());
+  return "the left side is in " + describeRange(*a) + ", the right side is " +
+         describeRange(*b);
+}
