@@ -236,10 +236,16 @@ void MatmulOp::buildBackward(OpBuilder &b, ArrayRef<Value> g,
                              MutableArrayRef<Value> grads) {
   assert(!getBias() && !getActivation() &&
          "epilogues are fused after differentiation");
+  // The gradient of a result wider than the operands is multiplied with them.
+  Value grad = g[0];
+  Type element = tensorOf(getLhs()).getElementType();
+  if (tensorOf(grad).getElementType() != element)
+    grad = b.create<arith::TruncFOp>(getLoc(), tensorOf(grad).clone(element),
+                                     grad);
   if (wanted[0])
-    grads[0] = matmulLhsGrad(b, *this, g[0]);
+    grads[0] = matmulLhsGrad(b, *this, grad);
   if (wanted[1])
-    grads[1] = matmulRhsGrad(b, *this, g[0]);
+    grads[1] = matmulRhsGrad(b, *this, grad);
 }
 
 void AttentionOp::buildBackward(OpBuilder &b, ArrayRef<Value> g,

@@ -14,29 +14,6 @@
 
 namespace ff::rt {
 
-namespace {
-
-template <typename T>
-void sumRows(const T *dout, const int64_t *ids, T *grad, int64_t n,
-             int64_t rows, int64_t width) {
-  // Each thread owns a range of rows and reads all ids, so that the order of
-  // the sum does not depend on the threads.
-  int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(width, 1));
-  parallelFor(rows, grain, [&](int64_t begin, int64_t end) {
-    std::fill(grad + begin * width, grad + end * width, T(0));
-    for (int64_t i = 0; i < n; ++i) {
-      if (ids[i] < begin || ids[i] >= end)
-        continue;
-      const T *from = dout + i * width;
-      T *to = grad + ids[i] * width;
-      for (int64_t j = 0; j < width; ++j)
-        to[j] += from[j];
-    }
-  });
-}
-
-} // namespace
-
 void embeddingLookup(DType dtype, const void *table, const int64_t *ids,
                      void *out, int64_t n, int64_t rows, int64_t width) {
   for (int64_t i = 0; i < n; ++i)
@@ -57,13 +34,22 @@ void embeddingLookup(DType dtype, const void *table, const int64_t *ids,
 
 void embeddingGrad(DType dtype, const void *dout, const int64_t *ids,
                    void *grad, int64_t n, int64_t rows, int64_t width) {
-  if (dtype == FF_F32)
-    return sumRows(static_cast<const float *>(dout), ids,
-                   static_cast<float *>(grad), n, rows, width);
-  if (dtype == FF_F64)
-    return sumRows(static_cast<const double *>(dout), ids,
-                   static_cast<double *>(grad), n, rows, width);
-  failInternal("gradient of an embedding in {}", dtypeName(dtype));
+  const char *from = static_cast<const char *>(dout);
+  size_t rowBytes = static_cast<size_t>(width) * dtypeSize(dtype);
+  DType wide = wideDtype(dtype);
+  char *to = static_cast<char *>(grad);
+  size_t wideBytes = static_cast<size_t>(width) * dtypeSize(wide);
+  // Each thread owns a range of rows and reads all ids, so that the order of
+  // the sum does not depend on the threads.
+  int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(width, 1));
+  parallelFor(rows, grain, [&](int64_t begin, int64_t end) {
+    fillElements(wide, to + static_cast<size_t>(begin) * wideBytes, 0,
+                 (end - begin) * width);
+    for (int64_t i = 0; i < n; ++i)
+      if (ids[i] >= begin && ids[i] < end)
+        addElements(dtype, from + static_cast<size_t>(i) * rowBytes, wide,
+                    to + static_cast<size_t>(ids[i]) * wideBytes, width);
+  });
 }
 
 } // namespace ff::rt
