@@ -95,7 +95,7 @@ struct MatmulType {
   std::vector<int64_t> aStrides, bStrides, cStrides;
   bool bias = false;
   Activation activation = Activation::None;
-  std::optional<DType> cDtype; ///< none: that of a and b
+  std::optional<DType> cDtype = std::nullopt; ///< none: that of a and b
 
   /// Of c and the bias.
   DType resultDtype() const { return cDtype.value_or(dtype); }

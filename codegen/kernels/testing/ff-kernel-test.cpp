@@ -36,6 +36,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
@@ -57,6 +58,8 @@ static cl::opt<bool> bench("bench", cl::desc("Time each launch"));
 static cl::opt<bool> timing("time-compilation", cl::desc("Time compilation"));
 static cl::opt<unsigned> threads("bench-threads", cl::init(1),
                                  cl::desc("Threads of --bench"));
+static cl::opt<bool> calls("calls",
+                           cl::desc("List the functions that kernels call"));
 static cl::opt<int64_t> vectorBytes("vector-bytes", cl::init(64));
 
 using Kernel = void (*)(void *const *, int64_t, int64_t);
@@ -119,6 +122,20 @@ static HostTensor toTensor(Buffer &buffer) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
+static void listCalls(llvm::MemoryBufferRef buffer) {
+  auto file = llvm::object::ObjectFile::createObjectFile(buffer);
+  if (!file)
+    return llvm::logAllUnhandledErrors(file.takeError(), llvm::errs());
+  for (const llvm::object::SymbolRef &symbol : (*file)->symbols()) {
+    auto flags = symbol.getFlags();
+    auto name = symbol.getName();
+    if (!flags || !name)
+      continue;
+    if (*flags & llvm::object::SymbolRef::SF_Undefined && !name->empty())
+      llvm::outs() << "calls " << *name << "\n";
+  }
+}
+
 /// Machine code of the kernels in `module`.
 static std::unique_ptr<llvm::orc::LLJIT> compileKernels(ModuleOp module) {
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
@@ -140,12 +157,14 @@ static std::unique_ptr<llvm::orc::LLJIT> compileKernels(ModuleOp module) {
     llvm::outs() << llvm::format("to LLVM dialect %.1f ms, to object %.1f ms\n",
                                  (lowered - start) * 1e3,
                                  (seconds() - lowered) * 1e3);
+  llvm::StringRef bytes(object.data(), object.size());
+  if (calls)
+    listCalls(llvm::MemoryBufferRef(bytes, "kernels"));
   auto jit = check(llvm::orc::LLJITBuilder().create());
   jit->getMainJITDylib().addGenerator(
       check(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
           jit->getDataLayout().getGlobalPrefix())));
-  check(jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(
-      llvm::StringRef(object.data(), object.size()))));
+  check(jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(bytes)));
   return jit;
 }
 
