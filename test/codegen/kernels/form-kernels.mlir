@@ -90,3 +90,29 @@ func.func @unused_is_gone(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32>
   %1 = arith.addf %x, %y : tensor<4xf32>
   return %1 : tensor<4xf32>
 }
+
+// Conversions are elementwise operations like others; what a matmul reads is rounded to memory once.
+// CHECK-LABEL: @conversions
+func.func @conversions(%x: tensor<8x16xbf16>, %w: tensor<4x16xi8>, %s: tensor<4xf32>) -> tensor<8x4xbf16> {
+  // CHECK-DAG: %[[W:.*]] = ff.fused(%arg1, %{{.*}}) domain [4, 16] reduced 0 : (tensor<4x16xi8>, tensor<4x16xf32>) -> tensor<4x16xbf16>
+  // CHECK-DAG: %[[N:.*]] = ff.fused(%arg0) domain [8, 16] reduced 1 : (tensor<8x16xbf16>) -> tensor<8x16xbf16>
+  // CHECK: %[[M:.*]] = ff.matmul %[[N]], %[[W]] {transpose_rhs}
+  // CHECK: ff.fused(%[[M]]) domain [8, 4] reduced 0 : (tensor<8x4xbf16>) -> tensor<8x4xbf16>
+  // CHECK-NOT: ff.fused
+  %f = arith.extf %x : tensor<8x16xbf16> to tensor<8x16xf32>
+  %d = arith.constant dense<1.0> : tensor<8xf32>
+  %m = ff.reduce <sum> %f dims [1] : tensor<8x16xf32> to tensor<8xf32>
+  %r = arith.divf %d, %m : tensor<8xf32>
+  %b = ff.broadcast %r dims [0] : tensor<8xf32> to tensor<8x16xf32>
+  %n = arith.mulf %f, %b : tensor<8x16xf32>
+  %nt = arith.truncf %n : tensor<8x16xf32> to tensor<8x16xbf16>
+  %wf = arith.sitofp %w : tensor<4x16xi8> to tensor<4x16xf32>
+  %sb = ff.broadcast %s dims [0] : tensor<4xf32> to tensor<4x16xf32>
+  %ws = arith.mulf %wf, %sb : tensor<4x16xf32>
+  %wt = arith.truncf %ws : tensor<4x16xf32> to tensor<4x16xbf16>
+  %p = ff.matmul %nt, %wt {transpose_rhs} : tensor<8x16xbf16>, tensor<4x16xbf16> to tensor<8x4xbf16>
+  %pf = arith.extf %p : tensor<8x4xbf16> to tensor<8x4xf32>
+  %e = math.exp %pf : tensor<8x4xf32>
+  %et = arith.truncf %e : tensor<8x4xf32> to tensor<8x4xbf16>
+  return %et : tensor<8x4xbf16>
+}

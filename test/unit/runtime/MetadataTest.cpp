@@ -81,3 +81,14 @@ TEST(Metadata, InconsistencyIsFound) {
             }).find("does not divide"),
             std::string::npos);
 }
+
+TEST(Metadata, ResultsOfMatmulsMayBeWider) {
+  nlohmann::json json = tinyMetadata();
+  json["matmuls"][0]["dtype"] = "bf16";
+  json["matmuls"][1]["dtype"] = "bf16";
+  json["matmuls"][1]["c_dtype"] = "f32";
+  Metadata metadata = parseMetadata(json.dump());
+  EXPECT_EQ(metadata.matmuls[0].resultDtype(), FF_BF16);
+  EXPECT_EQ(metadata.matmuls[1].dtype, FF_BF16);
+  EXPECT_EQ(metadata.matmuls[1].resultDtype(), FF_F32);
+}
