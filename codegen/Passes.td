@@ -125,6 +125,8 @@ def LowerKernelsPass : Pass<"ff-lower-kernels", "::mlir::ModuleOp"> {
   let description = [{
     Each becomes an `ff.launch` of a function of loops over vectors. Equal
     kernels are emitted once: unrolled programs repeat them many times.
+    Registers hold bf16 and f16 as bits, i16; each operation on them is computed
+    in f32 and rounded once, and they are reduced in f32.
 
     Before:
     ```mlir

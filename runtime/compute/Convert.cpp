@@ -85,6 +85,10 @@ void narrowLine(DType dtype, const float *src, uint16_t *dst, int64_t step,
 
 } // namespace
 
+void widenElements(DType srcType, const void *src, float *dst, int64_t n) {
+  widenLine(srcType, static_cast<const uint16_t *>(src), /*step=*/1, dst, n);
+}
+
 DenseCopy::DenseCopy(DType dtype, std::vector<int64_t> sizes,
                      std::vector<int64_t> strides)
     : dtype(dtype), dense(sizes.size(), 0) {

@@ -15,6 +15,9 @@
 
 namespace ff::rt {
 
+/// dst[i] = src[i], for bf16 or f16 and with vector instructions for both.
+void widenElements(DType srcType, const void *src, float *dst, int64_t n);
+
 /// Conversion between a strided view of bf16 or f16 and a dense copy of it in
 /// f32. The copy keeps the order in which the last two dims lie in memory, so
 /// that both sides are walked in lines.

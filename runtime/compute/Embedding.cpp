@@ -7,12 +7,31 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/compute/Embedding.h"
+#include "runtime/compute/Convert.h"
 #include "runtime/compute/Threads.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
 
 namespace ff::rt {
+
+namespace {
+
+/// to[j] += from[j]
+void addRow(DType dtype, const char *from, DType wide, char *to, int64_t n) {
+  if (dtype == wide)
+    return addElements(dtype, from, wide, to, n);
+  constexpr int64_t piece = 256;
+  float numbers[piece];
+  for (int64_t j = 0; j < n; j += piece) {
+    int64_t count = std::min(piece, n - j);
+    auto at = static_cast<size_t>(j);
+    widenElements(dtype, from + at * dtypeSize(dtype), numbers, count);
+    addElements(FF_F32, numbers, wide, to + at * sizeof(float), count);
+  }
+}
+
+} // namespace
 
 void embeddingLookup(DType dtype, const void *table, const int64_t *ids,
                      void *out, int64_t n, int64_t rows, int64_t width) {
@@ -47,8 +66,8 @@ void embeddingGrad(DType dtype, const void *dout, const int64_t *ids,
                  (end - begin) * width);
     for (int64_t i = 0; i < n; ++i)
       if (ids[i] >= begin && ids[i] < end)
-        addElements(dtype, from + static_cast<size_t>(i) * rowBytes, wide,
-                    to + static_cast<size_t>(ids[i]) * wideBytes, width);
+        addRow(dtype, from + static_cast<size_t>(i) * rowBytes, wide,
+               to + static_cast<size_t>(ids[i]) * wideBytes, width);
   });
 }
 
