@@ -78,7 +78,9 @@ def FormKernelsPass : Pass<"ff-form-kernels", "::mlir::func::FuncOp"> {
     3. column reductions take their single-use elementwise producers in;
     4. all other operations of one iteration space are grouped along their
        uses, unless that would make a cycle;
-    5. operands that must lie in memory as they are get copies (see
+    5. conversions to a wider type are done in each kernel that needs them, so
+       that the narrow value is what lies in memory;
+    6. operands that must lie in memory as they are get copies (see
        `ff-verify-kernels`).
 
     Before:

@@ -116,3 +116,27 @@ func.func @conversions(%x: tensor<8x16xbf16>, %w: tensor<4x16xi8>, %s: tensor<4x
   %et = arith.truncf %e : tensor<8x4xf32> to tensor<8x4xbf16>
   return %et : tensor<8x4xbf16>
 }
+
+// Kernels that read one value each convert it themselves: no f32 copy of it lies in memory.
+// CHECK-LABEL: @conversions_are_repeated
+func.func @conversions_are_repeated(%x: tensor<8x16xbf16>, %w: tensor<16xbf16>) -> (tensor<8xf32>, tensor<16xf32>) {
+  // CHECK: %[[B:.*]] = ff.broadcast %arg1 dims [1] : tensor<16xbf16> to tensor<8x16xbf16>
+  // CHECK: %[[S:.*]] = ff.fused(%[[B]], %arg0) {{.*}} columns [0] : (tensor<8x16xbf16>, tensor<8x16xbf16>) -> tensor<16xf32>
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT: arith.extf
+  // CHECK-NEXT: arith.extf
+  // CHECK-NOT: arith.extf
+  // CHECK: ff.yield
+  // CHECK: %[[R:.*]] = ff.fused(%arg0, %[[B]]) domain [8, 16] reduced 1 : (tensor<8x16xbf16>, tensor<8x16xbf16>) -> tensor<8xf32>
+  // CHECK: return %[[R]], %[[S]]
+  %f = arith.extf %x : tensor<8x16xbf16> to tensor<8x16xf32>
+  %wf = arith.extf %w : tensor<16xbf16> to tensor<16xf32>
+  %b = ff.broadcast %wf dims [1] : tensor<16xf32> to tensor<8x16xf32>
+  %m = arith.mulf %f, %b : tensor<8x16xf32>
+  %s = arith.mulf %m, %f : tensor<8x16xf32>
+  %c = ff.reduce <sum> %s dims [0] : tensor<8x16xf32> to tensor<16xf32>
+  %e = math.exp %f : tensor<8x16xf32>
+  %p = arith.mulf %e, %b : tensor<8x16xf32>
+  %r = ff.reduce <sum> %p dims [1] : tensor<8x16xf32> to tensor<8xf32>
+  return %r, %c : tensor<8xf32>, tensor<16xf32>
+}
