@@ -53,7 +53,11 @@ static cl::opt<std::string> seedFolder("seeds", cl::desc("Folder of seeds"),
 #endif
 
 static constexpr uint64_t batch = 256;
+#ifdef FF_FUZZ_ASAN
+static constexpr unsigned secondsForOne = 30;
+#else
 static constexpr unsigned secondsForOne = 5;
+#endif
 static constexpr rlim_t memory = rlim_t(2) << 30;
 
 namespace {
