@@ -55,10 +55,12 @@ static cl::opt<std::string> seedFolder("seeds", cl::desc("Folder of seeds"),
 static constexpr uint64_t batch = 256;
 #ifdef FF_FUZZ_ASAN
 static constexpr unsigned secondsForOne = 30;
+// Its shadow takes terabytes of addresses.
+static constexpr rlim_t memory = RLIM_INFINITY;
 #else
 static constexpr unsigned secondsForOne = 5;
-#endif
 static constexpr rlim_t memory = rlim_t(2) << 30;
+#endif
 
 namespace {
 /// What a process tells its parent while it runs, even if it crashes.
@@ -101,10 +103,8 @@ static void runBatch(Target &target, StringRef folder, uint64_t begin,
                      uint64_t end, Progress &progress) {
   rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
-#ifndef FF_FUZZ_ASAN // whose shadow takes terabytes of addresses
   rlimit limit{memory, memory};
   setrlimit(RLIMIT_AS, &limit);
-#endif
   for (uint64_t i = begin; i < end; ++i) {
     progress.index = i;
     Files files = target.make(seed, i);
