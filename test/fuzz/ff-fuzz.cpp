@@ -52,6 +52,14 @@ static cl::opt<std::string> seedFolder("seeds", cl::desc("Folder of seeds"),
 #endif
 #endif
 
+#ifdef FF_FUZZ_ASAN
+/// LLVM's libraries are not instrumented and do not unpoison the memory of
+/// arenas that code in its headers, compiled here, has poisoned.
+extern "C" const char *__asan_default_options() {
+  return "allow_user_poisoning=0:detect_leaks=0";
+}
+#endif
+
 static constexpr uint64_t batch = 256;
 #ifdef FF_FUZZ_ASAN
 static constexpr unsigned secondsForOne = 30;
