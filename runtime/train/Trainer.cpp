@@ -34,10 +34,11 @@ Trainer::Trainer(const RunSetup &setup)
       comm(setup.comm), entry(setup.entry(train.program)),
       ctx(metadata, RunMode::Train, comm),
       optimizer(metadata, ctx.layout, ctx.arena, comm.shardIndex()),
-      checkpointer(metadata, ctx.layout, ctx.arena, comm, setup.options.out),
-      data(setup.options.data.empty() ? metadata.data->files
-                                      : setup.options.data,
-           metadata.data->fields, ctx.program.inputs),
+      dataFiles(setup.options.data.empty() ? metadata.data->files
+                                           : setup.options.data),
+      checkpointer(metadata, ctx.layout, ctx.arena, comm, setup.options.out,
+                   dataFiles),
+      data(dataFiles, metadata.data->fields, ctx.program.inputs),
       lastStep(setup.options.steps >= 0 ? setup.options.steps : train.steps) {
   if (ctx.program.outputs.size() != 1 || ctx.program.outputs[0].numel() != 1 ||
       (ctx.program.outputs[0].dtype != FF_F32 &&
@@ -74,7 +75,8 @@ void Trainer::restore() {
     warn(text);
   loadParameters(metadata, ctx.layout, ctx.arena, comm.shardIndex());
   if (found) {
-    checkpointer.load(*found);
+    for (const std::string &text : checkpointer.load(*found))
+      warn(text);
     doneSteps = savedStep = found->step;
     doneSamples = found->samples;
   }
@@ -301,13 +303,12 @@ Trainer::StepResult Trainer::step() {
 void Trainer::dumpGradients() {
   const std::string &path = setup.options.dumpGradients;
   ParameterFile file =
-      parameterFile(metadata, ctx.layout, path, StateKind::Gradient, -1);
+      stateFile(metadata, ctx.layout, path, StateKind::Gradient);
   if (comm.rank == 0)
     file.plan.create(path);
   comm.barrier();
-  if (comm.replicateIndex() == 0)
-    writePieces(file, path, metadata, ctx.layout, ctx.arena,
-                optimizer.pieces());
+  writePieces(file, path, metadata, ctx.layout, ctx.arena,
+              writtenPieces(metadata, ctx.layout, comm.mesh, comm.rank));
   comm.barrier();
 }
 

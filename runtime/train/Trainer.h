@@ -63,6 +63,7 @@ private:
   const ff_entry &entry;
   ff_ctx ctx;
   Optimizer optimizer;
+  const std::vector<std::string> &dataFiles; ///< of the spec or --data
   Checkpointer checkpointer;
   DataSet data;
   std::unique_ptr<Prefetcher> prefetcher;

@@ -139,7 +139,7 @@ TEST(Safetensors, ConvertsOnlyWithoutLoss) {
 TEST(TensorFile, RoundTrip) {
   TempFolder folder;
   std::string path = folder.path("t.safetensors");
-  TensorFilePlan plan({{"x \"y\"", FF_F32, {2, 2}}, {"n", FF_I64, {}}});
+  TensorFilePlan plan({{"x \"y\"", "F32", {2, 2}}, {"n", "I64", {}}});
   plan.create(path);
   {
     DurableFile file(path, false);
@@ -152,7 +152,7 @@ TEST(TensorFile, RoundTrip) {
   plan.verify(path);
   EXPECT_EQ(readTensor(path, "x \"y\""), (std::vector<double>{1, 2, 3, 4}));
   EXPECT_EQ(readTensor(path, "n"), (std::vector<double>{-5}));
-  TensorFilePlan other({{"x \"y\"", FF_F32, {4}}, {"n", FF_I64, {}}});
+  TensorFilePlan other({{"x \"y\"", "F32", {4}}, {"n", "I64", {}}});
   EXPECT_NE(errorOf([&] { other.verify(path); }).find("expected F32 [4]"),
             std::string::npos);
 }
