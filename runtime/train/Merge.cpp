@@ -18,22 +18,6 @@ namespace ff::rt {
 
 namespace {
 
-/// Elements of weights that are computed at a time.
-constexpr int64_t mergeChunk = 1 << 17;
-
-/// The groups that hold adapters of the weights of a unit, in order.
-std::set<size_t> adapterGroups(const Metadata &metadata, size_t unit) {
-  std::set<size_t> groups;
-  for (int index : metadata.units[unit].groups) {
-    const Group &group = metadata.groups[index];
-    for (const Param &param : group.params)
-      if (param.merge)
-        for (const std::string &name : {param.merge->a, param.merge->b})
-          groups.insert(metadata.findParam(group.component, name)->first);
-  }
-  return groups;
-}
-
 size_t wholeBytes(const Metadata &metadata, const Layout &layout,
                   size_t group) {
   return static_cast<size_t>(layout.groups[group].whole()) *
@@ -211,19 +195,6 @@ ParameterFile mergedFile(const Metadata &metadata, size_t component) {
   return {"merged/" + owner.name + "/diffusion_pytorch_model.safetensors",
           StateKind::Master, std::move(params),
           TensorFilePlan(std::move(tensors), true)};
-}
-
-size_t mergeBytes(const Metadata &metadata, const Layout &layout) {
-  size_t largest = 0;
-  for (size_t unit = 0; unit < metadata.units.size(); ++unit) {
-    size_t bytes = 0;
-    if (metadata.merges(metadata.components[metadata.units[unit].component]))
-      for (size_t group : adapterGroups(metadata, unit))
-        bytes += wholeBytes(metadata, layout, group);
-    largest = std::max(largest, bytes);
-  }
-  // As floats once more, at most, and rows before and after.
-  return largest ? 3 * largest + 2 * mergeChunk * sizeof(double) : 0;
 }
 
 std::vector<Span> writeMerged(const ParameterFile &file,

@@ -18,10 +18,6 @@ namespace ff::rt {
 /// have W + scale * B x A. metadata.md says which and under which names.
 ParameterFile mergedFile(const Metadata &metadata, size_t component);
 
-/// Bytes that writing merged weights takes besides the arena: the adapters of
-/// one unit, gathered, and rows of weights. 0 where nothing is merged.
-size_t mergeBytes(const Metadata &metadata, const Layout &layout);
-
 /// Writes the elements of `pieces` to the file. Only adapters are gathered,
 /// unit by unit: a rank computes the elements that it owns. All ranks call it,
 /// and make the same collectives even where one of them fails: it calls them to

@@ -206,6 +206,8 @@ private:
     std::vector<double> flops;
     for (const MatmulType &matmul : metadata.matmuls)
       flops.push_back(matmulFlops(matmul));
+    if (setup.options.reportMemory)
+      std::printf("%s\n", ctx.memoryReport().c_str());
     if (ctx.profile.enabled)
       std::printf("%s", ctx.profile.table(seconds, flops).c_str());
   }

@@ -43,7 +43,8 @@ private:
   };
 
   void restore();
-  void warnAboutSpace() const;
+  /// An Error where no checkpoint fits on the disk, a warning where few do.
+  void checkSpace() const;
   StepResult step();
   /// Runs the matmuls of the last step again, alone, and says how long a step
   /// takes in comparison.
