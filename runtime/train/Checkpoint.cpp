@@ -10,6 +10,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/train/Merge.h"
 
+#include <algorithm>
 #include <filesystem>
 
 namespace ff::rt {
@@ -20,6 +21,20 @@ static void writeText(const std::string &path, const std::string &text) {
   DurableFile file(path, true);
   file.write(text.data(), text.size(), 0);
   file.sync();
+}
+
+/// Neighbours in one: what a rank writes of a file is often one piece.
+static std::vector<Span> joined(std::vector<Span> spans) {
+  std::sort(spans.begin(), spans.end(),
+            [](const Span &a, const Span &b) { return a.offset < b.offset; });
+  std::vector<Span> result;
+  for (const Span &span : spans)
+    if (!result.empty() &&
+        result.back().offset + result.back().bytes == span.offset)
+      result.back().bytes += span.bytes;
+    else
+      result.push_back(span);
+  return result;
 }
 
 Checkpointer::Checkpointer(const Metadata &metadata, const Layout &layout,
@@ -122,7 +137,7 @@ std::string Checkpointer::writeFiles(const std::string &temporary) {
       if (!failure)
         failure = std::current_exception();
     }
-    for (const Span &span : spans)
+    for (const Span &span : joined(std::move(spans)))
       lines += fmt::format("{} {} {}\n", i, span.offset, span.bytes);
   }
   if (failure)
@@ -133,10 +148,13 @@ std::string Checkpointer::writeFiles(const std::string &temporary) {
 void Checkpointer::checkCoverage(const std::vector<std::string> &lines) const {
   std::vector<std::vector<Span>> spans(files.size());
   for (const std::string &text : lines)
-    for (size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
-      size_t index, offset, bytes;
-      std::sscanf(text.c_str() + at, "%zu %zu %zu", &index, &offset, &bytes);
-      spans[index].push_back({offset, bytes});
+    for (const char *at = text.c_str(); *at; ++at) { // ends at a line break
+      char *end;
+      size_t index = std::strtoull(at, &end, 10);
+      size_t offset = std::strtoull(end, &end, 10);
+      size_t bytes = std::strtoull(end, &end, 10);
+      spans.at(index).push_back({offset, bytes});
+      at = end;
     }
   for (size_t i = 0; i < files.size(); ++i)
     files[i].plan.checkCoverage(files[i].path, std::move(spans[i]));

@@ -186,6 +186,10 @@ ParameterFile mergedFile(const Metadata &metadata, size_t component) {
       if (!kept || adapters.count(param.name))
         continue;
       std::string name = param.source ? param.source->tensor : param.name;
+      // What starts from an earlier adapter has PEFT's name there.
+      const std::string prefix = "base_model.model.";
+      if (name.compare(0, prefix.size(), prefix) == 0)
+        name = name.substr(prefix.size());
       if (!names.insert(name).second)
         failInternal("two tensors of merged/{} are '{}'", owner.name, name);
       tensors.push_back({name, param.savedDtype, param.shape});

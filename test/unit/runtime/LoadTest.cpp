@@ -64,6 +64,9 @@ TEST(Load, ValuesBeyondTheTypeAreErrors) {
 }
 
 TEST(Load, MemoryIsTheSliceAndABuffer) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer takes memory of its own";
+#endif
   // 256 MB, one tensor of 160 MB among others; the file has no blocks on disk.
   TinyRun run;
   std::vector<PlannedTensor> planned;
@@ -99,6 +102,9 @@ TEST(Load, MemoryIsTheSliceAndABuffer) {
 }
 
 TEST(Memory, ThePlanIsWhatIsTaken) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer takes memory of its own";
+#endif
   for (const char *arguments : {"", "--ranks 2"}) {
     TinyRun run;
     makeLora(run); // saves and merges

@@ -185,4 +185,12 @@ TEST(Metadata, MergesMustFit) {
   EXPECT_EQ(errorWith([&](auto &j) { merge(j, "b.weight"); }),
             "internal error: metadata: 'net.scale' with 7 elements is merged "
             "with 'a.weight' of 35 and 'b.weight' of 7");
+  EXPECT_EQ(errorWith([](auto &j) {
+              auto &param = j["groups"][2]["params"][0];
+              param["shape"] = {1, 5};
+              param["merge"] = {
+                  {"a", "a.weight"}, {"b", "b.weight"}, {"scale", 2.0}};
+            }),
+            "internal error: metadata: 'a.weight' has the rank 7, which is not "
+            "one of component 'net'");
 }

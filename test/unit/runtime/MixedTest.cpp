@@ -47,6 +47,21 @@ TEST(Mixed, ReplicatedGroupsTrainAsShardedOnes) {
     }
 }
 
+TEST(Mixed, GradientsOfReplicatedGroups) {
+  TinyRun one;
+  std::string a = one.folder() + "/g";
+  losses(one, meshes[0], "--steps 1 --dump-gradients " + a);
+  for (int mesh : {1, 3, 4}) {
+    TinyRun run;
+    run.metadata["groups"][0]["sharded"] = false;
+    std::string b = run.folder() + "/g";
+    losses(run, meshes[mesh], "--steps 1 --dump-gradients " + b);
+    for (const char *name : {"net.a.weight", "net.a.bias", "net.b.weight"})
+      EXPECT_LT(relativeError(readTensor(b, name), readTensor(a, name)), 1e-4)
+          << name;
+  }
+}
+
 TEST(Mixed, AllKindsInOneUnit) {
   std::vector<double> expected, norms;
   for (const MeshCase &mesh : meshes) {
