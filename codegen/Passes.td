@@ -21,7 +21,7 @@ def FuseEpiloguesPass : Pass<"ff-fuse-epilogues", "::mlir::func::FuncOp"> {
     The matmul library adds a bias and applies an activation while the result is
     still in registers. A bias is an addition of a vector broadcast along the last
     dim; reshapes that keep the last dim may stand between. Only where the result
-    of the matmul has no other use.
+    of the matmul has no other use, and is not rounded to bf16 or f16 before.
 
     Before:
     ```mlir
@@ -45,7 +45,9 @@ def DecomposePass : Pass<"ff-decompose", "::mlir::func::FuncOp"> {
                 "operations and reductions";
   let description = [{
     So that they fuse with what stands around them. An f64 matmul, which the
-    matmul library lacks, becomes a product and a sum.
+    matmul library lacks, becomes a product and a sum. On bf16 and f16 they are
+    computed in f32 and rounded at the end, as are random values and the gradient
+    of an embedding, which the runtime makes in f32.
 
     Before:
     ```mlir
@@ -76,7 +78,9 @@ def FormKernelsPass : Pass<"ff-form-kernels", "::mlir::func::FuncOp"> {
     3. column reductions take their single-use elementwise producers in;
     4. all other operations of one iteration space are grouped along their
        uses, unless that would make a cycle;
-    5. operands that must lie in memory as they are get copies (see
+    5. conversions to a wider type are done in each kernel that needs them, so
+       that the narrow value is what lies in memory;
+    6. operands that must lie in memory as they are get copies (see
        `ff-verify-kernels`).
 
     Before:
@@ -113,7 +117,8 @@ def VerifyKernelsPass : Pass<"ff-verify-kernels", "::mlir::func::FuncOp"> {
     - (K4) operands of ff.embedding, func.call, func.return, ff.gradient,
       ff.reduce_gradients, of the backward of embedding, and the bias of a matmul
       are contiguous;
-    - (K5) a function returns no argument of its own, and no value twice.
+    - (K5) a function returns no argument of its own, and no value twice;
+    - (K6) random values and gradients of embeddings are f32 or f64.
   }];
 }
 
@@ -122,6 +127,8 @@ def LowerKernelsPass : Pass<"ff-lower-kernels", "::mlir::ModuleOp"> {
   let description = [{
     Each becomes an `ff.launch` of a function of loops over vectors. Equal
     kernels are emitted once: unrolled programs repeat them many times.
+    Registers hold bf16 and f16 as bits, i16; each operation on them is computed
+    in f32 and rounded once, and they are reduced in f32.
 
     Before:
     ```mlir

@@ -74,6 +74,12 @@ inline bool isTensorFunction(mlir::Operation *func) {
   return holdsCollectives(func) || func->hasAttr(kBlockAttr);
 }
 
+/// bf16 and f16: types of storage, computed on in f32.
+bool isNarrowFloat(mlir::Type element);
+/// The type in which numbers of type `element` are computed on and summed: f32
+/// for bf16 and f16, and unchanged for other types.
+mlir::Type numberTypeOf(mlir::Type element);
+
 /// Makes the arith and math operations differentiable (external models).
 void registerUpstreamGradients(mlir::DialectRegistry &registry);
 

@@ -217,7 +217,8 @@ static Value matmulRhsGrad(OpBuilder &b, MatmulOp op, Value g) {
   SmallVector<int64_t> shape(tensorOf(lhs).getShape().drop_back(2));
   int64_t batchDims = shape.size();
   llvm::append_range(shape, rhs.getShape().take_back(2));
-  auto type = RankedTensorType::get(shape, rhs.getElementType());
+  // A sum over rows, and over the batch: rounded once, at its end.
+  auto type = RankedTensorType::get(shape, numberTypeOf(rhs.getElementType()));
   Value grad =
       op.getTransposeRhs()
           ? b.create<MatmulOp>(loc, type, g, lhs, /*transposeLhs=*/true,
@@ -228,6 +229,8 @@ static Value matmulRhsGrad(OpBuilder &b, MatmulOp op, Value g) {
   if (shared && batchDims > 0)
     grad = sumOver(b, loc, grad,
                    llvm::to_vector(llvm::seq<int64_t>(0, batchDims)));
+  if (type.getElementType() != rhs.getElementType())
+    grad = b.create<arith::TruncFOp>(loc, rhs, grad);
   return grad;
 }
 
@@ -236,10 +239,16 @@ void MatmulOp::buildBackward(OpBuilder &b, ArrayRef<Value> g,
                              MutableArrayRef<Value> grads) {
   assert(!getBias() && !getActivation() &&
          "epilogues are fused after differentiation");
+  // The gradient of a result wider than the operands is multiplied with them.
+  Value grad = g[0];
+  Type element = tensorOf(getLhs()).getElementType();
+  if (tensorOf(grad).getElementType() != element)
+    grad = b.create<arith::TruncFOp>(getLoc(), tensorOf(grad).clone(element),
+                                     grad);
   if (wanted[0])
-    grads[0] = matmulLhsGrad(b, *this, g[0]);
+    grads[0] = matmulLhsGrad(b, *this, grad);
   if (wanted[1])
-    grads[1] = matmulRhsGrad(b, *this, g[0]);
+    grads[1] = matmulRhsGrad(b, *this, grad);
 }
 
 void AttentionOp::buildBackward(OpBuilder &b, ArrayRef<Value> g,

@@ -29,6 +29,15 @@ Value ff::createSplat(OpBuilder &builder, Location loc, Type type,
       loc, DenseElementsAttr::get(tensor, element));
 }
 
+bool ff::isNarrowFloat(Type element) {
+  return element.isBF16() || element.isF16();
+}
+
+Type ff::numberTypeOf(Type element) {
+  return isNarrowFloat(element) ? Type(Float32Type::get(element.getContext()))
+                                : element;
+}
+
 void MatmulOp::build(OpBuilder &builder, OperationState &state, Type result,
                      Value lhs, Value rhs, bool transposeLhs,
                      bool transposeRhs) {

@@ -232,6 +232,10 @@ def FF_EmbeddingBackwardOp : FF_TensorOp<"embedding_backward"> {
   let summary = "gradient of ff.embedding with respect to the table";
   let description = [{
     result[r, :] = sum of grad[i, :] over the i with ids[i] = r, in their order.
+    Accumulates in f32 or wider.
+
+    **Constraints:** (C1) the result has the element type of `grad`, or f32 where
+    that is bf16 or f16: the sum is not rounded then.
 
     Example:
     ```mlir
@@ -418,11 +422,13 @@ def FF_MatmulOp : FF_DifferentiableOp<"matmul"> {
     lhs [batch..., M, K] · rhs [batch..., K, N] → [batch..., M, N]; with
     `transpose_lhs` the lhs is [batch..., K, M], with `transpose_rhs` the rhs is
     [batch..., N, K]. An `bias` [N] is added to every row, then `activation` is
-    applied. Accumulates in f32 or wider.
+    applied. Accumulates in f32 or wider; the result is rounded once, behind
+    bias and activation.
 
     **Constraints:** (C1) equal batch dims, or the rhs has none; (C2) the K of
-    both agree; (C3) result and bias have the sizes above; (C4) equal element
-    types.
+    both agree; (C3) result and bias have the sizes above; (C4) lhs and rhs have
+    one element type; the result has it too, or f32 where it is bf16 or f16: the
+    sums are not rounded then; the bias has that of the result.
 
     Bias and activation are put in by `ff-fuse-epilogues`; an `ff.matmul` that is
     differentiated has neither.
@@ -431,6 +437,7 @@ def FF_MatmulOp : FF_DifferentiableOp<"matmul"> {
     ```mlir
     %y = ff.matmul %x, %w {transpose_rhs} : tensor<512x128xf32>, tensor<384x128xf32> to tensor<512x384xf32>
     %z = ff.matmul %x, %w bias %b : tensor<384xf32> {transpose_rhs} : tensor<512x128xf32>, tensor<384x128xf32> to tensor<512x384xf32>
+    %g = ff.matmul %dy, %h {transpose_lhs} : tensor<512x384xbf16>, tensor<512x128xbf16> to tensor<384x128xf32>
     ```
   }];
   let arguments = (ins FF_FloatTensor:$lhs, FF_FloatTensor:$rhs,
@@ -456,7 +463,11 @@ def FF_AttentionOp : FF_DifferentiableOp<"attention"> {
     logarithm of the softmax's denominator `lse` [B, H, Sq] (natural logarithm,
     of the scaled scores), which the gradient needs. With `causal`, query i sees
     the keys j ≤ i + Sk - Sq. Tiled with online softmax: memory is linear in Sq.
-    The gradient with respect to `lse` is not defined.
+    The gradient with respect to `lse` is not defined. Scores, probabilities and
+    sums are f32 or wider.
+
+    **Constraints:** (C1) query, key, value and result have one element type;
+    (C2) `lse` has it too, or f32 where it is bf16 or f16.
 
     Example:
     ```mlir
@@ -477,7 +488,11 @@ def FF_AttentionBackwardOp : FF_TensorOp<"attention_backward"> {
   let description = [{
     From the operands, results and the gradient of the result of an
     `ff.attention`: the gradients of query, key and value. Probabilities are
-    computed again from `lse`, tile by tile.
+    computed again from `lse`, tile by tile. Gradients are summed in f32 or wider
+    and rounded once.
+
+    **Constraints:** (C1) result and `grad` have the type of the query, each
+    gradient has that of its operand; (C2) that of `lse` as in ff.attention.
 
     Example:
     ```mlir

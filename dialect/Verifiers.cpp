@@ -41,6 +41,20 @@ static LogicalResult verifySameElementType(Operation *op, Value a, Value b) {
   return success();
 }
 
+/// Sums of bf16 and f16 may be left in f32, the type they are computed in.
+static LogicalResult verifySameOrNumber(Operation *op, Value operand,
+                                        Value result) {
+  Type from = tensorOf(operand).getElementType();
+  Type to = tensorOf(result).getElementType();
+  if (to == from || to == numberTypeOf(from))
+    return success();
+  InFlightDiagnostic error = op->emitOpError() << "makes " << to << " of "
+                                               << from << ", not " << from;
+  if (isNarrowFloat(from))
+    error << " or " << numberTypeOf(from);
+  return error;
+}
+
 //===----------------------------------------------------------------------===//
 // Attributes
 //===----------------------------------------------------------------------===//
@@ -360,14 +374,18 @@ static LogicalResult verifyEmbedding(Operation *op, Value table, Value ids,
     return op->emitOpError()
            << "rows have shape " << shapeText(rowsType.getShape()) << ", not "
            << shapeText(want);
-  return verifySameElementType(op, table, rows);
+  return success();
 }
 
 LogicalResult EmbeddingOp::verify() {
-  return verifyEmbedding(*this, getTable(), getIds(), getResult());
+  if (failed(verifyEmbedding(*this, getTable(), getIds(), getResult())))
+    return failure();
+  return verifySameElementType(*this, getTable(), getResult());
 }
 LogicalResult EmbeddingBackwardOp::verify() {
-  return verifyEmbedding(*this, getResult(), getIds(), getGrad());
+  if (failed(verifyEmbedding(*this, getResult(), getIds(), getGrad())))
+    return failure();
+  return verifySameOrNumber(*this, getGrad(), getResult()); // C1
 }
 
 LogicalResult ReduceOp::verify() {
@@ -421,9 +439,11 @@ LogicalResult MatmulOp::verify() {
     return emitOpError() << "bias has shape "
                          << shapeText(tensorOf(getBias()).getShape())
                          << ", not [" << n << "]";
-  if (failed(verifySameElementType(*this, getLhs(), getRhs()))) // C4
+  if (failed(verifySameElementType(*this, getLhs(), getRhs())) || // C4
+      failed(verifySameOrNumber(*this, getLhs(), getResult())))
     return failure();
-  return verifySameElementType(*this, getLhs(), getResult());
+  return getBias() ? verifySameElementType(*this, getResult(), getBias())
+                   : success();
 }
 
 static LogicalResult verifyAttention(Operation *op, Value query, Value key,
@@ -446,7 +466,14 @@ static LogicalResult verifyAttention(Operation *op, Value query, Value key,
   if (l.getShape() != ArrayRef<int64_t>(want))
     return op->emitOpError() << "lse has shape " << shapeText(l.getShape())
                              << ", not " << shapeText(want);
-  return success();
+  Type number = numberTypeOf(q.getElementType());
+  if (l.getElementType() != number) // C2
+    return op->emitOpError()
+           << "lse of " << q.getElementType() << " operands is " << number
+           << ", not " << l.getElementType();
+  if (failed(verifySameElementType(op, query, key))) // C1
+    return failure();
+  return verifySameElementType(op, query, value);
 }
 
 LogicalResult AttentionOp::verify() {
@@ -456,6 +483,14 @@ LogicalResult AttentionOp::verify() {
 }
 
 LogicalResult AttentionBackwardOp::verify() {
+  for (auto [of, as] :
+       {std::pair(getQuery(), getResult()), std::pair(getQuery(), getGrad()),
+        std::pair(getQuery(), getQueryGrad()),
+        std::pair(getKey(), getKeyGrad()),
+        std::pair(getValue(), getValueGrad())})
+    if (of.getType() != as.getType()) // C1
+      return emitOpError() << "has " << as.getType() << " where "
+                           << of.getType() << " belongs";
   return verifyAttention(*this, getQuery(), getKey(), getValue(), getLse());
 }
 

@@ -89,11 +89,17 @@ bool Importer::resolveBatches() {
       return false; // reported by the validation
   if (globalBatch % microBatch == 0)
     return true;
-  int64_t below = microBatch, above = microBatch;
-  while (globalBatch % below != 0)
-    --below;
-  while (above < globalBatch && globalBatch % above != 0)
-    ++above;
+  // Divisors come in pairs.
+  int64_t below = 1, above = std::numeric_limits<int64_t>::max();
+  for (int64_t i = 1; i * i <= globalBatch; ++i)
+    for (int64_t divisor : {i, globalBatch / i}) {
+      if (globalBatch % i != 0)
+        continue;
+      if (divisor < microBatch)
+        below = std::max(below, divisor);
+      else
+        above = std::min(above, divisor);
+    }
   diags
       .error(spec.get("train", "micro_batch")->loc,
              "micro_batch = " + Twine(microBatch) +

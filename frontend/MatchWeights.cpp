@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace ff::frontend;
@@ -122,6 +123,20 @@ void Matcher::reportOtherModel() {
   report.note("the component has " + someOf(wanted));
   if (StringRef theirs = detectConvention(keys); !theirs.empty())
     report.note("the names of the files are those of " + theirs);
+  // Only names of files are stripped: the other way around it is the module
+  // that is declared with a wrapper.
+  llvm::StringSet<> held;
+  held.insert(keys.begin(), keys.end());
+  for (const Wrapping &wrapping : findWrappings(wanted)) {
+    auto isHeld = [&](const std::string &name) {
+      return held.count(wrapping.strip(name)) > 0;
+    };
+    if (!llvm::all_of(wanted, isHeld))
+      continue;
+    report.note("the names of the component without " + wrapping.describe() +
+                " are in the files: declare its parameters without");
+    return;
+  }
 }
 
 /// The line of the spec that would allow what is wrong.

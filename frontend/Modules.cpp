@@ -10,6 +10,7 @@
 
 #include "frontend/Evaluator.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace ff;
@@ -370,6 +371,20 @@ bool ModuleTable::addModule(ModuleType &type, const Entry &entry) {
     sub.type = getType(*decl, std::move(args), name->loc);
   if (!sub.type)
     return false;
+  // Each is an operation and has a name: bound what a wrong number costs.
+  constexpr uint64_t limit = 1 << 18;
+  uint64_t one = 1 + sub.type->params.size() + sub.type->size;
+  type.size = llvm::SaturatingMultiplyAdd(static_cast<uint64_t>(sub.count), one,
+                                          type.size);
+  if (type.size > limit) {
+    diags
+        .error(count ? count->loc : sub.loc,
+               "module '" + type.decl->name + "' with " + Twine(sub.count) +
+                   " of '" + sub.name + "' has more than 2^18 parameters and " +
+                   "submodules")
+        .note("lower 'count'");
+    return false;
+  }
   type.modules.push_back(std::move(sub));
   return true;
 }

@@ -77,6 +77,8 @@ struct ModuleType {
   llvm::MapVector<StringRef, ConfigValue> config;
   std::vector<Param> params;
   std::vector<Submodule> modules;
+  /// Of parameters and submodules, at all depths.
+  uint64_t size = 0;
   bool called = false;
   bool broken = false;
 

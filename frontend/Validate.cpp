@@ -275,6 +275,20 @@ static void validateParams(const Node &table, const std::string &section,
 static void validateValue(const Entry &entry, const KeyInfo &key,
                           StringRef name, Diagnostics &diags) {
   const Node &value = *entry.value;
+  if (key.type == KeyType::StringTable && value.isTable()) {
+    for (const Entry &item : value.entries) {
+      if (item.value->isString())
+        continue;
+      auto report =
+          diags.error(item.value->loc, "'" + item.key + "' in '" + key.name +
+                                           "' must be a string, not " +
+                                           item.value->kindName());
+      if (item.value->isTable())
+        report.note("a name with dots needs quotes; for example: " +
+                    key.example);
+    }
+    return;
+  }
   if (!hasType(value, key.type)) {
     auto report = diags.error(value.loc, "'" + key.name + "' must be " +
                                              describeType(key.type) + ", not " +

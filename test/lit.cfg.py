@@ -6,7 +6,7 @@ import lit.formats
 config.name = "ff"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".toml", ".test"]
-config.excludes = ["Inputs", "CMakeLists.txt", "unit", "lint"]
+config.excludes = ["Inputs", "seeds", "CMakeLists.txt", "unit", "lint"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.ff_build, "test")
 

@@ -280,7 +280,8 @@ static llvm::json::Array matrixStrides(ArrayRef<int64_t> strides,
 LogicalResult FunctionLowering::lower(MatmulOp op) {
   auto lhs = cast<RankedTensorType>(op.getLhs().getType());
   auto out = cast<RankedTensorType>(op.getType());
-  StringRef dtype = getDtypeName(out.getElementType());
+  StringRef dtype = getDtypeName(lhs.getElementType());
+  StringRef resultDtype = getDtypeName(out.getElementType());
   size_t batchDims = out.getRank() - 2;
   ArrayRef<int64_t> shape = out.getShape();
   int64_t k = lhs.getDimSize(lhs.getRank() - (op.getTransposeLhs() ? 2 : 1));
@@ -297,6 +298,8 @@ LogicalResult FunctionLowering::lower(MatmulOp op) {
       {"c_strides", toJson(rowMajorStrides(shape))},
       {"bias", static_cast<bool>(op.getBias())},
       {"activation", nullptr}};
+  if (resultDtype != dtype)
+    descriptor["c_dtype"] = resultDtype;
   if (op.getActivation())
     descriptor["activation"] = stringifyActivationKind(*op.getActivation());
   Value bias = op.getBias() ? pointerTo(op.getBias())
@@ -334,9 +337,10 @@ LogicalResult FunctionLowering::lower(EmbeddingOp op) {
 
 LogicalResult FunctionLowering::lower(EmbeddingBackwardOp op) {
   auto table = cast<RankedTensorType>(op.getType());
+  auto grad = cast<RankedTensorType>(op.getGrad().getType());
   auto ids = cast<RankedTensorType>(op.getIds().getType());
   call("ff_rt_embedding_grad", host.voidType,
-       {ctx, constant(host.i32, getDtypeCode(table.getElementType())),
+       {ctx, constant(host.i32, getDtypeCode(grad.getElementType())),
         pointerTo(op.getGrad()), pointerTo(op.getIds()),
         rootPointer(op.getResult()), constant(host.i64, ids.getNumElements()),
         constant(host.i64, table.getDimSize(0)),

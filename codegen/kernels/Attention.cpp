@@ -46,30 +46,33 @@ static void emitForwardTile(KernelBuilder &k, const AttentionShape &s,
   Rows keys = tile.operandRows(1, batch, head);
   Rows values = tile.operandRows(2, batch, head);
   Value queries = tile.tileScratch(), output = tile.tileScratch();
+  Value scratch = tile.blockScratch();
   tile.transposeIn(tile.operandRows(0, batch, head), queries, s.scale);
   tile.clear(output);
   Type type = tile.vectorType();
   SmallVector<Value> state{k.constant(type, kLowest), k.constant(type, 0)};
-  state = tile.forEachKeyBlock(
-      state, [&](Value key, int64_t count, ValueRange carried) {
-        SmallVector<Value> scores = tile.products(queries, keys, key, count);
-        Value max = carried[0];
-        for (auto [j, score] : llvm::enumerate(scores)) {
-          if (Value mask = tile.visible(key, static_cast<int64_t>(j)))
-            score = k.select(
-                mask, score,
-                k.constant(type, -std::numeric_limits<double>::infinity()));
-          max = larger(k, max, score);
-        }
-        Value decay = k.exp(k.sub(carried[0], max));
-        Value sum = k.mul(carried[1], decay);
-        for (Value &score : scores) {
-          score = k.exp(k.sub(score, max));
-          sum = k.add(sum, score);
-        }
-        tile.accumulate(output, decay, scores, values, key);
-        return SmallVector<Value>{max, sum};
-      });
+  state = tile.forEachKeyBlock(state, [&](Value key, int64_t count,
+                                          ValueRange carried) {
+    SmallVector<Value> scores =
+        tile.products(queries, tile.block(keys, key, count, scratch), count);
+    Value max = carried[0];
+    for (auto [j, score] : llvm::enumerate(scores)) {
+      if (Value mask = tile.visible(key, static_cast<int64_t>(j)))
+        score = k.select(
+            mask, score,
+            k.constant(type, -std::numeric_limits<double>::infinity()));
+      max = larger(k, max, score);
+    }
+    Value decay = k.exp(k.sub(carried[0], max));
+    Value sum = k.mul(carried[1], decay);
+    for (Value &score : scores) {
+      score = k.exp(k.sub(score, max));
+      sum = k.add(sum, score);
+    }
+    tile.accumulate(output, decay, scores,
+                    tile.block(values, key, count, scratch));
+    return SmallVector<Value>{max, sum};
+  });
   Value sum = state[1];
   // A query that sees no key gets 0.
   Value some = k.b.create<arith::CmpFOp>(k.loc, arith::CmpFPredicate::OGT, sum,
@@ -79,7 +82,7 @@ static void emitForwardTile(KernelBuilder &k, const AttentionShape &s,
   tile.transposeOut(output, factor, tile.resultRows(0, batch, head));
   Value lse = tile.statistics(static_cast<int64_t>(s.views.size()) + 1, nullptr,
                               batch, head);
-  k.store(k.add(state[0], logOf(k, sum)), k.advance(lse, s.element, tile.first),
+  k.store(k.add(state[0], logOf(k, sum)), k.advance(lse, s.number, tile.first),
           tile.valid());
 }
 
@@ -104,9 +107,11 @@ enum Operand { Query, Key, Value_, Output, Lse, Grad };
 
 /// What a tile of queries needs.
 struct BackwardTile {
-  Rows query, key, value, grad, queryGrad, keyGrad, valueGrad;
+  Rows query, key, value, grad, queryGrad;
+  Rows keySums, valueSums;    ///< grow tile by tile
   Value queries, grads, sums; ///< transposed tiles: q, do, dq
   Value weights, slopes;      ///< [keys][lanes]: p and ds
+  Value keyBlock, valueBlock; ///< scratch of AttentionTile::block
   Value lse, delta;
 };
 } // namespace
@@ -120,8 +125,8 @@ static Value emitDelta(KernelBuilder &k, const AttentionShape &s,
   return k.loop(
       k.index(0), k.index(s.dim * s.lanes), s.lanes, zero,
       [&](Value i, ValueRange carried) {
-        Value x = k.load(k.advance(t.sums, s.element, i), s.element, s.lanes);
-        Value y = k.load(k.advance(t.grads, s.element, i), s.element, s.lanes);
+        Value x = k.load(k.advance(t.sums, s.number, i), s.number, s.lanes);
+        Value y = k.load(k.advance(t.grads, s.number, i), s.number, s.lanes);
         return SmallVector<Value>{k.fma(x, y, carried[0])};
       })[0];
 }
@@ -130,7 +135,9 @@ static Value emitDelta(KernelBuilder &k, const AttentionShape &s,
 static void emitBackwardBlock(KernelBuilder &k, const AttentionShape &s,
                               AttentionTile &tile, BackwardTile &t, Value key,
                               int64_t count) {
-  SmallVector<Value> scores = tile.products(t.queries, t.key, key, count);
+  Rows keys = tile.block(t.key, key, count, t.keyBlock);
+  Rows values = tile.block(t.value, key, count, t.valueBlock);
+  SmallVector<Value> scores = tile.products(t.queries, keys, count);
   SmallVector<Value> probabilities;
   Value valid = tile.valid();
   for (int64_t j = 0; j < count; ++j) {
@@ -141,18 +148,18 @@ static void emitBackwardBlock(KernelBuilder &k, const AttentionShape &s,
     if (valid)
       p = k.select(valid, p, zero);
     probabilities.push_back(p);
-    k.store(p, k.advance(t.weights, s.element, k.index(j * s.lanes)));
+    k.store(p, k.advance(t.weights, s.number, k.index(j * s.lanes)));
   }
-  SmallVector<Value> slopes = tile.products(t.grads, t.value, key, count);
+  SmallVector<Value> slopes = tile.products(t.grads, values, count);
   Value scale = k.constant(tile.vectorType(), s.scale);
   for (int64_t j = 0; j < count; ++j) {
     Value ds = k.mul(probabilities[j], k.sub(slopes[j], t.delta));
     slopes[j] = k.mul(ds, scale);
-    k.store(slopes[j], k.advance(t.slopes, s.element, k.index(j * s.lanes)));
+    k.store(slopes[j], k.advance(t.slopes, s.number, k.index(j * s.lanes)));
   }
-  tile.accumulate(t.sums, Value(), slopes, t.key, key);
-  tile.accumulateRows(t.valueGrad, key, count, t.weights, t.grad);
-  tile.accumulateRows(t.keyGrad, key, count, t.slopes, t.query);
+  tile.accumulate(t.sums, Value(), slopes, keys);
+  tile.accumulateRows(t.valueSums, key, count, t.weights, t.grad);
+  tile.accumulateRows(t.keySums, key, count, t.slopes, t.query);
 }
 
 static void emitBackwardTile(KernelBuilder &k, const AttentionShape &s,
@@ -162,29 +169,13 @@ static void emitBackwardTile(KernelBuilder &k, const AttentionShape &s,
   tile.transposeIn(t.grad, t.grads, 1);
   t.delta = emitDelta(k, s, tile, t, output);
   tile.clear(t.sums);
-  t.lse = k.load(k.advance(lse, s.element, tile.first), s.element, s.lanes,
+  t.lse = k.load(k.advance(lse, s.number, tile.first), s.number, s.lanes,
                  tile.valid());
   tile.forEachKeyBlock(ValueRange(), [&](Value key, int64_t count, ValueRange) {
     emitBackwardBlock(k, s, tile, t, key, count);
     return SmallVector<Value>();
   });
   tile.transposeOut(t.sums, k.constant(tile.vectorType(), 1), t.queryGrad);
-}
-
-/// The gradients of keys and values grow tile by tile in their own memory.
-static void emitClearRows(KernelBuilder &k, const AttentionShape &s,
-                          Rows rows) {
-  k.loop(k.index(0), k.index(s.keys), 1, [&](Value key) {
-    Value row = k.advance(rows.pointer, s.element, k.mulIndex(key, rows.row));
-    int64_t whole = s.dim / s.lanes * s.lanes;
-    Value zero = k.constant(vectorOf(s.element, s.lanes), 0);
-    if (whole > 0)
-      k.loop(k.index(0), k.index(whole), s.lanes,
-             [&](Value d) { k.store(zero, k.advance(row, s.element, d)); });
-    if (whole < s.dim)
-      k.store(zero, k.advance(row, s.element, k.index(whole)),
-              k.firstLanes(s.dim - whole, s.lanes));
-  });
 }
 
 /// One batch and head is one iteration: no two write the same gradients, and
@@ -200,21 +191,27 @@ void ff::emitAttentionBackward(KernelBuilder &k, const AttentionShape &s) {
     t.value = tile.operandRows(Value_, batch, head);
     t.grad = tile.operandRows(Grad, batch, head);
     t.queryGrad = tile.resultRows(0, batch, head);
-    t.keyGrad = tile.resultRows(1, batch, head);
-    t.valueGrad = tile.resultRows(2, batch, head);
+    t.keySums = tile.sumRows(1, batch, head);
+    t.valueSums = tile.sumRows(2, batch, head);
     t.queries = tile.tileScratch();
     t.grads = tile.tileScratch();
     t.sums = tile.tileScratch();
-    t.weights = k.scratch(s.element, AttentionTile::kKeys * s.lanes);
-    t.slopes = k.scratch(s.element, AttentionTile::kKeys * s.lanes);
+    t.weights = k.scratch(s.number, AttentionTile::kKeys * s.lanes);
+    t.slopes = k.scratch(s.number, AttentionTile::kKeys * s.lanes);
+    t.keyBlock = tile.blockScratch();
+    t.valueBlock = tile.blockScratch();
     Rows output = tile.operandRows(Output, batch, head);
     Value lse = tile.statistics(Lse, &s.views[Lse], batch, head);
-    emitClearRows(k, s, t.keyGrad);
-    emitClearRows(k, s, t.valueGrad);
+    tile.clearRows(t.keySums);
+    tile.clearRows(t.valueSums);
     k.loop(k.index(0), k.index(s.queries), s.lanes, [&](Value first) {
       tile.first = first;
       emitBackwardTile(k, s, tile, t, output, lse);
     });
+    if (s.isNarrow()) {
+      tile.copyRows(t.keySums, tile.resultRows(1, batch, head));
+      tile.copyRows(t.valueSums, tile.resultRows(2, batch, head));
+    }
   });
   k.finish();
 }

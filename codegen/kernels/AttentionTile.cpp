@@ -31,8 +31,9 @@ AttentionShape::AttentionShape(Operation *op, double scale, bool causal,
   dim = query.getDimSize(3);
   keys = tensorType(op->getOperand(1)).getDimSize(1);
   element = query.getElementType();
+  number = numberTypeOf(element);
   lanes =
-      std::max<int64_t>(1, vectorBytes * 8 / element.getIntOrFloatBitWidth());
+      std::max<int64_t>(1, vectorBytes * 8 / number.getIntOrFloatBitWidth());
   for (Value operand : op->getOperands())
     views.push_back(resolveView(operand));
 }
@@ -54,6 +55,13 @@ int64_t AttentionShape::tiles() const {
   return llvm::divideCeil(queries, lanes);
 }
 
+SmallVector<Type> AttentionShape::scratchTypes() const {
+  if (!isNarrow() || !isa<AttentionBackwardOp>(op))
+    return {};
+  return SmallVector<Type>(
+      2, RankedTensorType::get({batch, keys, heads, dim}, number));
+}
+
 /// Work of one piece, in multiplications and additions.
 static constexpr int64_t kWorkPerPiece = 1 << 18;
 
@@ -72,23 +80,32 @@ LaunchShape AttentionShape::backwardLaunch() const {
 //===----------------------------------------------------------------------===//
 
 /// `strides` are of [B, S, H, D].
-Rows AttentionTile::rows(int64_t buffer, ArrayRef<int64_t> strides, Value batch,
-                         Value head) {
+Rows AttentionTile::rows(int64_t buffer, Type element,
+                         ArrayRef<int64_t> strides, Value batch, Value head) {
   Value pointer = k.buffer(buffer);
   Value start =
       k.addIndex(k.mulIndex(batch, strides[0]), k.mulIndex(head, strides[2]));
-  return {k.advance(pointer, s.element, start), strides[1]};
+  return {k.advance(pointer, element, start), strides[1], element};
 }
 
 Rows AttentionTile::operandRows(int64_t operand, Value batch, Value head) {
   const StridedView &view = s.views[operand];
-  return rows(operand, view.strides, batch, head);
+  return rows(operand, s.element, view.strides, batch, head);
 }
 
 Rows AttentionTile::resultRows(int64_t result, Value batch, Value head) {
   auto type = tensorType(s.op->getResult(result));
-  return rows(static_cast<int64_t>(s.views.size()) + result,
+  return rows(static_cast<int64_t>(s.views.size()) + result, s.element,
               rowMajorStrides(type.getShape()), batch, head);
+}
+
+Rows AttentionTile::sumRows(int64_t result, Value batch, Value head) {
+  if (!s.isNarrow())
+    return resultRows(result, batch, head);
+  // Behind the three gradients come the scratch results, keys first.
+  auto type = tensorType(s.op->getResult(result));
+  int64_t buffer = static_cast<int64_t>(s.views.size()) + 3 + (result - 1);
+  return rows(buffer, s.number, rowMajorStrides(type.getShape()), batch, head);
 }
 
 Value AttentionTile::statistics(int64_t buffer, const StridedView *view,
@@ -98,12 +115,17 @@ Value AttentionTile::statistics(int64_t buffer, const StridedView *view,
   Value pointer = k.buffer(buffer);
   Value start =
       k.addIndex(k.mulIndex(batch, strides[0]), k.mulIndex(head, strides[1]));
-  return k.advance(pointer, s.element, start);
+  return k.advance(pointer, s.number, start);
 }
 
 Value AttentionTile::at(Rows rows, Value row, Value column) {
   Value offset = k.addIndex(k.mulIndex(row, rows.row), column);
-  return k.advance(rows.pointer, s.element, offset);
+  return k.advance(rows.pointer, rows.element, offset);
+}
+
+Value AttentionTile::loadRow(Rows rows, Value row, Value column, Value mask) {
+  Value value = k.load(at(rows, row, column), rows.element, s.lanes, mask);
+  return k.widen(value, rows.element);
 }
 
 Value AttentionTile::queryRow(int64_t lane) {
@@ -134,12 +156,12 @@ Value AttentionTile::visible(Value key, int64_t j) {
 //===----------------------------------------------------------------------===//
 
 Value AttentionTile::tileScratch() {
-  return k.scratch(s.element, llvm::alignTo(s.dim, s.lanes) * s.lanes);
+  return k.scratch(s.number, llvm::alignTo(s.dim, s.lanes) * s.lanes);
 }
 
 void AttentionTile::clear(Value tile) {
   k.loop(k.index(0), k.index(s.dim * s.lanes), s.lanes, [&](Value i) {
-    k.store(k.constant(vectorType(), 0), k.advance(tile, s.element, i));
+    k.store(k.constant(vectorType(), 0), k.advance(tile, s.number, i));
   });
 }
 
@@ -177,13 +199,12 @@ void AttentionTile::transposeIn(Rows from, Value tile, double factor) {
     Value mask = columnMask(d);
     SmallVector<Value> block;
     for (int64_t lane = 0; lane < s.lanes; ++lane)
-      block.push_back(
-          k.load(at(from, queryRow(lane), d), s.element, s.lanes, mask));
-    Value to = k.advance(tile, s.element, k.mulIndex(d, s.lanes));
+      block.push_back(loadRow(from, queryRow(lane), d, mask));
+    Value to = k.advance(tile, s.number, k.mulIndex(d, s.lanes));
     for (auto [i, column] : llvm::enumerate(transpose(block))) {
       if (factor != 1)
         column = k.mul(column, k.constant(vectorType(), factor));
-      k.store(column, k.advance(to, s.element,
+      k.store(column, k.advance(to, s.number,
                                 k.index(static_cast<int64_t>(i) * s.lanes)));
     }
   });
@@ -192,12 +213,12 @@ void AttentionTile::transposeIn(Rows from, Value tile, double factor) {
 void AttentionTile::transposeOut(Value tile, Value factor, Rows to) {
   forEachColumnBlock([&](Value d) {
     Value mask = columnMask(d);
-    Value from = k.advance(tile, s.element, k.mulIndex(d, s.lanes));
+    Value from = k.advance(tile, s.number, k.mulIndex(d, s.lanes));
     SmallVector<Value> block;
     for (int64_t i = 0; i < s.lanes; ++i)
       block.push_back(
-          k.mul(k.load(k.advance(from, s.element, k.index(i * s.lanes)),
-                       s.element, s.lanes),
+          k.mul(k.load(k.advance(from, s.number, k.index(i * s.lanes)),
+                       s.number, s.lanes),
                 factor));
     for (auto [lane, row] : llvm::enumerate(transpose(block))) {
       // A query behind the last writes nothing.
@@ -211,8 +232,55 @@ void AttentionTile::transposeOut(Value tile, Value factor, Rows to) {
         if (mask)
           wanted = k.b.create<arith::AndIOp>(k.loc, wanted, mask);
       }
-      k.store(row, at(to, index, d), wanted);
+      k.store(k.narrow(row, to.element), at(to, index, d), wanted);
     }
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+Value AttentionTile::blockScratch() {
+  if (!s.isNarrow())
+    return {};
+  return k.scratch(s.number, kKeys * llvm::alignTo(s.dim, s.lanes));
+}
+
+Rows AttentionTile::block(Rows rows, Value key, int64_t count, Value scratch) {
+  if (!scratch)
+    return {at(rows, key, k.index(0)), rows.row, rows.element};
+  auto width = static_cast<int64_t>(llvm::alignTo(s.dim, s.lanes));
+  Rows block{scratch, width, s.number};
+  forEachColumnBlock([&](Value d) {
+    Value mask = columnMask(d);
+    for (int64_t j = 0; j < count; ++j)
+      k.store(loadRow(rows, k.addIndex(key, k.index(j)), d, mask),
+              at(block, k.index(j), d));
+  });
+  return block;
+}
+
+void AttentionTile::copyRows(Rows from, Rows to) {
+  k.loop(k.index(0), k.index(s.keys), 1, [&](Value key) {
+    forEachColumnBlock([&](Value d) {
+      Value mask = columnMask(d);
+      Value value = loadRow(from, key, d, mask);
+      k.store(k.narrow(value, to.element), at(to, key, d), mask);
+    });
+  });
+}
+
+void AttentionTile::clearRows(Rows rows) {
+  k.loop(k.index(0), k.index(s.keys), 1, [&](Value key) {
+    int64_t whole = s.dim / s.lanes * s.lanes;
+    Value zero = k.constant(vectorOf(rows.element, s.lanes), 0);
+    if (whole > 0)
+      k.loop(k.index(0), k.index(whole), s.lanes,
+             [&](Value d) { k.store(zero, at(rows, key, d)); });
+    if (whole < s.dim)
+      k.store(zero, at(rows, key, k.index(whole)),
+              k.firstLanes(s.dim - whole, s.lanes));
   });
 }
 
@@ -220,19 +288,18 @@ void AttentionTile::transposeOut(Value tile, Value factor, Rows to) {
 // Products
 //===----------------------------------------------------------------------===//
 
-SmallVector<Value> AttentionTile::products(Value tile, Rows rows, Value key,
+SmallVector<Value> AttentionTile::products(Value tile, Rows block,
                                            int64_t count) {
   SmallVector<Value> sums(count, k.constant(vectorType(), 0));
-  Value base = at(rows, key, k.index(0));
   return k.loop(
       k.index(0), k.index(s.dim), 1, sums, [&](Value d, ValueRange carried) {
-        Value x = k.load(k.advance(tile, s.element, k.mulIndex(d, s.lanes)),
-                         s.element, s.lanes);
-        Value column = k.advance(base, s.element, d);
+        Value x = k.load(k.advance(tile, s.number, k.mulIndex(d, s.lanes)),
+                         s.number, s.lanes);
+        Value column = k.advance(block.pointer, s.number, d);
         SmallVector<Value> next;
         for (int64_t j = 0; j < count; ++j) {
-          Value y = k.load(k.advance(column, s.element, k.index(j * rows.row)),
-                           s.element, 1);
+          Value y = k.load(k.advance(column, s.number, k.index(j * block.row)),
+                           s.number, 1);
           next.push_back(k.fma(x, k.splat(y, s.lanes), carried[j]));
         }
         return next;
@@ -240,18 +307,17 @@ SmallVector<Value> AttentionTile::products(Value tile, Rows rows, Value key,
 }
 
 void AttentionTile::accumulate(Value tile, Value decay, ArrayRef<Value> weights,
-                               Rows rows, Value key) {
-  Value base = at(rows, key, k.index(0));
+                               Rows block) {
   k.loop(k.index(0), k.index(s.dim), 1, [&](Value d) {
-    Value to = k.advance(tile, s.element, k.mulIndex(d, s.lanes));
-    Value sum = k.load(to, s.element, s.lanes);
+    Value to = k.advance(tile, s.number, k.mulIndex(d, s.lanes));
+    Value sum = k.load(to, s.number, s.lanes);
     if (decay)
       sum = k.mul(sum, decay);
-    Value column = k.advance(base, s.element, d);
+    Value column = k.advance(block.pointer, s.number, d);
     for (auto [j, weight] : llvm::enumerate(weights)) {
-      Value y = k.load(k.advance(column, s.element,
-                                 k.index(static_cast<int64_t>(j) * rows.row)),
-                       s.element, 1);
+      Value y = k.load(k.advance(column, s.number,
+                                 k.index(static_cast<int64_t>(j) * block.row)),
+                       s.number, 1);
       sum = k.fma(weight, k.splat(y, s.lanes), sum);
     }
     k.store(sum, to);
@@ -265,25 +331,25 @@ void AttentionTile::accumulateRows(Rows to, Value key, int64_t count,
     SmallVector<Value> addresses, sums;
     Value base = at(to, key, d);
     for (int64_t j = 0; j < count; ++j) {
-      addresses.push_back(k.advance(base, s.element, k.index(j * to.row)));
-      sums.push_back(k.load(addresses.back(), s.element, s.lanes, mask));
+      addresses.push_back(k.advance(base, s.number, k.index(j * to.row)));
+      sums.push_back(k.load(addresses.back(), s.number, s.lanes, mask));
     }
-    sums = k.loop(
-        k.index(0), k.index(s.lanes), 1, sums,
-        [&](Value lane, ValueRange carried) {
-          Value row = k.addIndex(first, lane);
-          if (s.queries % s.lanes != 0)
-            row = k.minIndex(row, k.index(s.queries - 1));
-          Value x = k.load(at(from, row, d), s.element, s.lanes, mask);
-          Value column = k.advance(weights, s.element, lane);
-          SmallVector<Value> next;
-          for (int64_t j = 0; j < count; ++j) {
-            Value w = k.load(k.advance(column, s.element, k.index(j * s.lanes)),
-                             s.element, 1);
-            next.push_back(k.fma(x, k.splat(w, s.lanes), carried[j]));
-          }
-          return next;
-        });
+    sums = k.loop(k.index(0), k.index(s.lanes), 1, sums,
+                  [&](Value lane, ValueRange carried) {
+                    Value row = k.addIndex(first, lane);
+                    if (s.queries % s.lanes != 0)
+                      row = k.minIndex(row, k.index(s.queries - 1));
+                    Value x = loadRow(from, row, d, mask);
+                    Value column = k.advance(weights, s.number, lane);
+                    SmallVector<Value> next;
+                    for (int64_t j = 0; j < count; ++j) {
+                      Value w = k.load(
+                          k.advance(column, s.number, k.index(j * s.lanes)),
+                          s.number, 1);
+                      next.push_back(k.fma(x, k.splat(w, s.lanes), carried[j]));
+                    }
+                    return next;
+                  });
     for (auto [address, sum] : llvm::zip_equal(addresses, sums))
       k.store(sum, address, mask);
   });

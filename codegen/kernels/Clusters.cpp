@@ -241,6 +241,34 @@ void ClusterGraph::mergeSiblings() {
     }
 }
 
+/// Only the order of clusters matters to what depends on what, and it stays:
+/// who uses the result of a conversion came after what the conversion reads.
+void ClusterGraph::sinkConversions() {
+  for (auto &cluster : clusters)
+    for (Operation *op : SmallVector<Operation *>(cluster->ops)) {
+      if (!isWidening(op))
+        continue;
+      llvm::SmallDenseMap<Cluster *, Operation *> copies;
+      for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
+        Cluster *user = of(use.getOwner());
+        if (!user || user == cluster.get())
+          continue;
+        Operation *&copy = copies[user];
+        if (!copy) {
+          OpBuilder builder(op);
+          copy = builder.clone(*op);
+          add(user, copy);
+        }
+        use.set(copy->getResult(0));
+      }
+      if (!op->use_empty())
+        continue;
+      llvm::erase(cluster->ops, op);
+      clusterOf.erase(op);
+      op->erase();
+    }
+}
+
 //===----------------------------------------------------------------------===//
 // ff.fused
 //===----------------------------------------------------------------------===//
@@ -283,7 +311,19 @@ void ClusterGraph::emitCluster(Cluster &cluster) {
   for (Value input : inputs)
     mapping.map(input, body.addArgument(input.getType(), input.getLoc()));
   builder.setInsertionPointToStart(&body);
+  // Users of one value came with a conversion of it each.
+  llvm::DenseMap<std::pair<Value, Type>, Value> conversions;
   for (Operation *op : cluster.ops) {
+    if (isWidening(op) && mapping.contains(op->getOperand(0))) {
+      Value &known = conversions[{mapping.lookup(op->getOperand(0)),
+                                  op->getResult(0).getType()}];
+      if (known && known.getDefiningOp()->getName() == op->getName()) {
+        mapping.map(op->getResult(0), known);
+        continue;
+      }
+      known = builder.clone(*op, mapping)->getResult(0);
+      continue;
+    }
     for (Value operand : op->getOperands())
       if (!mapping.contains(operand)) // a leaf, or the broadcast of a row
         builder.clone(*operand.getDefiningOp(), mapping);
@@ -314,5 +354,6 @@ void ff::formClusters(Block &block) {
   graph.formColumns();
   graph.formRows();
   graph.mergeSiblings();
+  graph.sinkConversions();
   graph.emit();
 }

@@ -41,6 +41,8 @@ public:
   void formRows();
   /// Clusters over one space that read the same values.
   void mergeSiblings();
+  /// Moves widening conversions to the clusters that use them.
+  void sinkConversions();
   /// Replaces each cluster by an ff.fused.
   void emit();
 

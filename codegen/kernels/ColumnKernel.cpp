@@ -54,7 +54,7 @@ void FusedKernel::emitColumns() {
       blocks.push_back(at);
       for (ReduceOp reduce : reductions)
         partial.push_back(
-            k->constant(vectorOf(getElementTypeOrSelf(reduce.getType()), lanes),
+            k->constant(vectorOf(numberTypeOf(elementOf(reduce)), lanes),
                         identityOf(reduce.getKind())));
     }
     SmallVector<Value> loops;
@@ -63,7 +63,9 @@ void FusedKernel::emitColumns() {
       for (auto [r, reduce] : llvm::enumerate(reductions))
         for (auto [i, value] : llvm::enumerate(yield.getValues()))
           if (value == reduce.getResult())
-            storeAt(partial[v * reductions.size() + r], outputs[i], at);
+            storeAt(k->narrow(partial[v * reductions.size() + r],
+                              elementOf(reduce)),
+                    outputs[i], at);
   });
 }
 
@@ -87,7 +89,7 @@ SmallVector<Value> FusedKernel::emitColumnLoops(ArrayRef<Position> blocks,
     current.clear();
     for (ReduceOp reduce : reductions)
       next.push_back(combine(*k, reduce.getKind(), partial[next.size()],
-                             vectorAt(reduce.getInput(), at)));
+                             numberAt(reduce.getInput(), at)));
   }
   return next;
 }

@@ -8,7 +8,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The formulas are chosen so that no step cancels: a logistic function instead
-// of 1 + tanh, a variance from centred values, a softmax from its maximum.
+// of 1 + tanh, a variance from centred values, a softmax from its maximum. They
+// are computed in f32 or wider; a result of bf16 or f16 is rounded at the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,6 +34,23 @@ namespace {
 class Formula {
 public:
   Formula(OpBuilder &builder, Location loc) : b(builder), loc(loc) {}
+
+  /// The values of `x` as numbers to compute on.
+  Value widen(Value x) {
+    Type element = getElementTypeOrSelf(x.getType());
+    if (!isNarrowFloat(element))
+      return x;
+    return b.create<arith::ExtFOp>(loc, numbers(x.getType()), x);
+  }
+  /// `x` rounded to `type`.
+  Value narrow(Value x, Type type) {
+    return x.getType() == type ? x : b.create<arith::TruncFOp>(loc, type, x);
+  }
+  static RankedTensorType numbers(Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    return RankedTensorType::get(tensor.getShape(),
+                                 numberTypeOf(tensor.getElementType()));
+  }
 
   Value constant(Value like, double value) {
     return createSplat(b, loc, like.getType(), value);
@@ -234,40 +252,68 @@ static Value emitMatmul(Formula &f, MatmulOp op) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-static Value decompose(Operation *op) {
-  OpBuilder builder(op);
-  Formula f(builder, op->getLoc());
+/// Random values and sums over the rows of a table: the runtime makes f32 and
+/// f64.
+static Value roundAfter(Formula &f, Operation *op) {
+  Operation *wide = f.b.clone(*op);
+  Type type = op->getResult(0).getType();
+  wide->getResult(0).setType(Formula::numbers(type));
+  return f.narrow(wide->getResult(0), type);
+}
+
+/// What `op` is in simpler operations, perhaps in a wider type, or null.
+static Value expand(Formula &f, Operation *op) {
   auto eps = [](auto norm) { return norm.getEps().convertToDouble(); };
+  bool isNarrow =
+      op->getNumResults() == 1 &&
+      isNarrowFloat(getElementTypeOrSelf(op->getResult(0).getType()));
+  auto in = [&](unsigned i) { return f.widen(op->getOperand(i)); };
   return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case([&](ActivationOp a) {
-        return emitActivation(f, a.getKind(), a.getInput());
-      })
+      .Case(
+          [&](ActivationOp a) { return emitActivation(f, a.getKind(), in(0)); })
       .Case([&](ActivationBackwardOp a) {
-        return f.mul(a.getGrad(), emitDerivative(f, a.getKind(), a.getInput()));
+        return f.mul(in(1), emitDerivative(f, a.getKind(), in(0)));
       })
       .Case([&](StopGradientOp stop) { return stop.getInput(); })
-      .Case([&](LayerNormOp n) {
-        return emitNorm(f, n.getInput(), eps(n), true).first;
-      })
-      .Case([&](RmsNormOp n) {
-        return emitNorm(f, n.getInput(), eps(n), false).first;
-      })
+      .Case(
+          [&](LayerNormOp n) { return emitNorm(f, in(0), eps(n), true).first; })
+      .Case(
+          [&](RmsNormOp n) { return emitNorm(f, in(0), eps(n), false).first; })
       .Case([&](LayerNormBackwardOp n) {
-        return emitNormBackward(f, n.getInput(), n.getGrad(), eps(n), true);
+        return emitNormBackward(f, in(0), in(1), eps(n), true);
       })
       .Case([&](RmsNormBackwardOp n) {
-        return emitNormBackward(f, n.getInput(), n.getGrad(), eps(n), false);
+        return emitNormBackward(f, in(0), in(1), eps(n), false);
       })
-      .Case([&](SoftmaxOp s) { return emitSoftmax(f, s.getInput()); })
-      .Case([&](SoftmaxBackwardOp s) {
-        return emitSoftmaxBackward(f, s.getInput(), s.getGrad());
+      .Case([&](SoftmaxOp) { return emitSoftmax(f, in(0)); })
+      .Case([&](SoftmaxBackwardOp) {
+        return emitSoftmaxBackward(f, in(0), in(1));
+      })
+      .Case([&](ReduceOp r) -> Value {
+        if (!isNarrow)
+          return {};
+        return f.b.create<ReduceOp>(f.loc, Formula::numbers(r.getType()),
+                                    r.getKind(), in(0), r.getDims());
+      })
+      .Case<RandomOp, EmbeddingBackwardOp>([&](Operation *made) {
+        return isNarrow ? roundAfter(f, made) : Value();
       })
       .Case([&](MatmulOp m) {
-        bool wide =
-            cast<RankedTensorType>(m.getType()).getElementType().isF64();
+        bool wide = getElementTypeOrSelf(m.getType()).isF64();
         return wide ? emitMatmul(f, m) : Value();
       })
       .Default(Value());
+}
+
+static void decompose(Operation *op) {
+  OpBuilder builder(op);
+  Formula f(builder, op->getLoc());
+  Value value = expand(f, op);
+  if (!value)
+    return;
+  value = f.narrow(value, op->getResult(0).getType());
+  op->getResult(0).replaceAllUsesWith(value);
+  op->erase();
 }
 
 namespace {
@@ -276,10 +322,7 @@ struct Decompose : ff::impl::DecomposePassBase<Decompose> {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) { ops.push_back(op); });
     for (Operation *op : ops)
-      if (Value value = decompose(op)) {
-        op->getResult(0).replaceAllUsesWith(value);
-        op->erase();
-      }
+      decompose(op);
   }
 };
 } // namespace

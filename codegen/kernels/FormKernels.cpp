@@ -63,10 +63,13 @@ struct FormKernels : ff::impl::FormKernelsPassBase<FormKernels> {
     foldConstants(block);
     mergePaddedSums(block);
     splitReductions(block);
+    // Views move up over what has one user.
+    splitConversions(block);
     hoistViews(block);
     // Views of constants are constants now.
     foldConstants(block);
     eraseUnused(block);
+    splitConversions(block);
     formClusters(block);
     // An ff.fused stands where its last operation stood: what uses its other
     // results comes after it now.

@@ -24,6 +24,9 @@ bool isElementwise(mlir::Operation *op);
 /// Whether `op` is a constant or an iota: cheaper to make again than to read.
 bool isLeaf(mlir::Operation *op);
 
+/// Whether `op` converts elements to a type of more bits.
+bool isWidening(mlir::Operation *op);
+
 mlir::RankedTensorType tensorType(mlir::Value value);
 
 /// Whether `shape` is the front of the longer shape `of`.
@@ -42,6 +45,9 @@ void foldConstants(mlir::Block &block);
 
 /// Makes kernels that differ in their constants alone equal.
 void shareConstants(mlir::Block &block);
+
+/// Gives each user of a widening conversion one of its own.
+void splitConversions(mlir::Block &block);
 
 /// Leaves only reductions over trailing dims and over leading ones.
 void splitReductions(mlir::Block &block);

@@ -26,8 +26,11 @@ static int64_t lastDim(Value value) {
 }
 
 /// The matmul that `value` is, perhaps reshaped with the last dim kept, where
-/// nothing else uses it on the way.
+/// nothing else uses it on the way. A result that is rounded to bf16 or f16 is
+/// rounded before what follows, as the program says: nothing joins it.
 static MatmulOp soleMatmul(Value value) {
+  if (isNarrowFloat(getElementTypeOrSelf(value.getType())))
+    return {};
   while (value.hasOneUse()) {
     if (auto matmul = value.getDefiningOp<MatmulOp>())
       return matmul;

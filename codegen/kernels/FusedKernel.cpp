@@ -16,6 +16,10 @@
 using namespace mlir;
 using namespace ff;
 
+Type ff::elementOf(Operation *op) {
+  return getElementTypeOrSelf(op->getResult(0).getType());
+}
+
 static bool allZero(ArrayRef<int64_t> strides) {
   return llvm::all_of(strides, [](int64_t stride) { return stride == 0; });
 }
@@ -109,9 +113,10 @@ Value FusedKernel::indexVector(const Access &access, const Position &at) {
 /// An index as a number of type `element`.
 static Value convertIndex(KernelBuilder &k, Value index, Type element) {
   auto vector = dyn_cast<VectorType>(index.getType());
-  Type type = vectorOf(element, vector ? vector.getNumElements() : 1);
+  Type number = numberTypeOf(element);
+  Type type = vectorOf(number, vector ? vector.getNumElements() : 1);
   if (isa<FloatType>(element))
-    return k.b.create<arith::SIToFPOp>(k.loc, type, index);
+    return k.narrow(k.b.create<arith::SIToFPOp>(k.loc, type, index), element);
   if (element.isInteger(64))
     return index;
   return k.b.create<arith::TruncIOp>(k.loc, type, index);
@@ -176,6 +181,9 @@ Value FusedKernel::emitOp(Operation *inner, ValueRange operands,
   if (auto constant = dyn_cast<arith::ConstantOp>(inner)) {
     auto splat = cast<SplatElementsAttr>(constant.getValue());
     auto scalar = splat.getSplatValue<TypedAttr>();
+    if (isNarrowFloat(scalar.getType()))
+      scalar = k->b.getI16IntegerAttr(static_cast<int16_t>(
+          cast<FloatAttr>(scalar).getValue().bitcastToAPInt().getZExtValue()));
     Type type = vectorOf(scalar.getType(), width);
     if (auto vector = dyn_cast<VectorType>(type))
       return k->b.create<arith::ConstantOp>(
@@ -184,12 +192,7 @@ Value FusedKernel::emitOp(Operation *inner, ValueRange operands,
   }
   if (isa<BroadcastOp>(inner))
     return operands[0];
-  if (Value expanded = expandMath(*k, inner, operands))
-    return expanded;
-  Type element = getElementTypeOrSelf(inner->getResult(0).getType());
-  OperationState state(k->loc, inner->getName(), operands,
-                       {vectorOf(element, width)}, inner->getAttrs());
-  return k->b.create(state)->getResult(0);
+  return emitElementwise(*k, inner, operands, width);
 }
 
 /// An invariant value as a scalar. The first use must lie before the loops.
@@ -231,6 +234,10 @@ Value FusedKernel::vectorAt(Value value, const Position &at) {
   Value result = computeAt(value, at);
   current[value] = result;
   return result;
+}
+
+Value FusedKernel::numberAt(Value value, const Position &at) {
+  return k->widen(vectorAt(value, at), getElementTypeOrSelf(value.getType()));
 }
 
 Value FusedKernel::computeAt(Value value, const Position &at) {

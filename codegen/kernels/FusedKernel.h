@@ -75,6 +75,8 @@ private:
   bool isInvariant(mlir::Value value);
   mlir::Value scalarOf(mlir::Value value);
   mlir::Value vectorAt(mlir::Value value, const Position &at);
+  /// The same as what reductions add up.
+  mlir::Value numberAt(mlir::Value value, const Position &at);
   mlir::Value computeAt(mlir::Value value, const Position &at);
   mlir::Value readAt(const Access &access, const Position &at);
   mlir::Value indexVector(const Access &access, const Position &at);
@@ -152,6 +154,9 @@ private:
   llvm::SetVector<mlir::Value> stashed;
   llvm::DenseMap<mlir::Value, Access> stashAccess;
 };
+
+/// The element type of the result of `op`.
+mlir::Type elementOf(mlir::Operation *op);
 
 /// Drops dims of size 1 and joins neighbours that each of `strides` walks as
 /// one dim.

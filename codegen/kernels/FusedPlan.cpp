@@ -50,19 +50,24 @@ void ff::collapseDims(SmallVectorImpl<int64_t> &sizes,
   }
 }
 
-/// Elements that share a vector: as many as the widest number has lanes.
+/// The bytes of an element that fills its share of a vector: of the widest
+/// float that is computed on, else of an integer. Where nothing is computed,
+/// elements are moved at their own width.
 static int64_t widestElement(FusedOp op) {
-  int64_t floats = 0, integers = 4;
-  auto see = [&](Type type) {
-    Type element = getElementTypeOrSelf(type);
-    int64_t bytes = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
-    int64_t &widest = isa<FloatType>(element) ? floats : integers;
-    widest = std::max(widest, bytes);
-  };
-  for (Operation &inner : op.getBody().front())
-    for (Type type : inner.getOperandTypes())
-      see(type);
-  return floats > 0 ? floats : integers;
+  int64_t floats = 0, integers = 0;
+  bool computes = false;
+  for (Operation &inner : op.getBody().front()) {
+    computes |= isElementwise(&inner) && !isa<arith::SelectOp>(inner);
+    computes |= isa<ReduceOp, IotaOp>(inner);
+    for (Type type : inner.getOperandTypes()) {
+      Type element = getElementTypeOrSelf(type);
+      int64_t bytes = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+      int64_t &widest = isa<FloatType>(element) ? floats : integers;
+      widest = std::max(widest, bytes);
+    }
+  }
+  int64_t least = computes ? 4 : 2;
+  return std::max(least, floats > 0 ? floats : integers);
 }
 
 FusedKernel::FusedKernel(FusedOp op, int64_t vectorBytes)

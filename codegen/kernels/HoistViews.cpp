@@ -48,7 +48,8 @@ static bool reachesReduction(Value value) {
 /// write and read.
 static bool isCheap(Operation *op) {
   return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp,
-             arith::SIToFPOp, arith::ExtFOp, arith::TruncFOp>(op);
+             arith::SIToFPOp, arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp,
+             arith::ExtUIOp>(op);
 }
 
 /// Whether strides can express `view` of `operand`, so that moving it up costs

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/kernels/KernelBuilder.h"
+#include "dialect/FF.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -18,6 +19,8 @@ using namespace mlir;
 using namespace ff;
 
 Type ff::vectorOf(Type element, int64_t lanes) {
+  if (isNarrowFloat(element))
+    element = IntegerType::get(element.getContext(), 16);
   return lanes == 1 ? element : Type(VectorType::get({lanes}, element));
 }
 
@@ -29,7 +32,7 @@ static int64_t lanesOfValue(Value value) {
 /// Truth values take one byte in memory.
 static Type memoryType(Type element) {
   return element.isInteger(1) ? Type(IntegerType::get(element.getContext(), 8))
-                              : element;
+                              : vectorOf(element, 1);
 }
 
 static unsigned bytesOf(Type element) {

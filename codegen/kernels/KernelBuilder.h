@@ -9,6 +9,10 @@
 // Scalars and vectors, loops over i64, loads and stores through pointers. A
 // kernel is a func.func (buffers: !llvm.ptr, begin: i64, end: i64).
 //
+// bf16 and f16 are in registers as their bits, i16, and are computed on in f32:
+// vectors of bf16 are no type of x86 without AVX512-BF16, where LLVM takes them
+// apart and calls a function for each element.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef FF_CODEGEN_KERNELS_KERNELBUILDER_H
@@ -47,6 +51,12 @@ public:
   mlir::Value addIndex(mlir::Value x, mlir::Value y);
   mlir::Value mulIndex(mlir::Value x, int64_t factor);
   mlir::Value minIndex(mlir::Value x, mlir::Value y);
+
+  /// The number of type `element` that is in a register: f32 for bf16 and f16,
+  /// and unchanged for other types.
+  mlir::Value widen(mlir::Value value, mlir::Type element);
+  /// The other way round: rounds to nearest even, NaN stays NaN.
+  mlir::Value narrow(mlir::Value number, mlir::Type element);
 
   /// Vectors of `lanes` elements; of one lane they are scalars.
   mlir::Value splat(mlir::Value scalar, int64_t lanes);
@@ -95,8 +105,12 @@ private:
   llvm::DenseMap<int64_t, mlir::Value> indices;
 };
 
-/// `type` with `lanes` lanes: the scalar itself for one.
+/// `lanes` elements in a register: the scalar itself for one lane.
 mlir::Type vectorOf(mlir::Type element, int64_t lanes);
+
+/// Emits the elementwise operation `op` of tensors on values in registers.
+mlir::Value emitElementwise(KernelBuilder &k, mlir::Operation *op,
+                            mlir::ValueRange operands, int64_t lanes);
 
 /// Emits the math operation `op` on f32 scalars or vectors as a polynomial, or
 /// returns null where none is needed or known.

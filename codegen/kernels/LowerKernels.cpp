@@ -39,8 +39,11 @@ private:
   /// The kernel of `key`, made by `emit` where it is new.
   FlatSymbolRefAttr kernelFor(Location loc, const std::string &key,
                               llvm::function_ref<void(KernelBuilder &)> emit);
+  /// Replaces `op` by a launch, whose results are followed by such of the types
+  /// `scratch`, which nothing reads.
   void launch(Operation *op, FlatSymbolRefAttr kernel,
-              ArrayRef<StridedView> views, LaunchShape shape);
+              ArrayRef<StridedView> views, LaunchShape shape,
+              TypeRange scratch = {});
   void lower(FusedOp op);
   void lower(AttentionOp op);
   void lower(AttentionBackwardOp op);
@@ -84,15 +87,17 @@ static Value startOf(OpBuilder &builder, Location loc,
 }
 
 void LowerKernels::launch(Operation *op, FlatSymbolRefAttr kernel,
-                          ArrayRef<StridedView> views, LaunchShape shape) {
+                          ArrayRef<StridedView> views, LaunchShape shape,
+                          TypeRange scratch) {
   OpBuilder builder(op);
   SmallVector<Value> inputs;
   for (const StridedView &view : views)
     inputs.push_back(startOf(builder, op->getLoc(), view));
-  auto launch = builder.create<LaunchOp>(op->getLoc(), op->getResultTypes(),
-                                         kernel.getValue(), inputs,
-                                         shape.iterations, shape.grain);
-  op->replaceAllUsesWith(launch.getResults());
+  SmallVector<Type> types(op->getResultTypes());
+  llvm::append_range(types, scratch);
+  auto launch = builder.create<LaunchOp>(op->getLoc(), types, kernel.getValue(),
+                                         inputs, shape.iterations, shape.grain);
+  op->replaceAllUsesWith(launch.getResults().take_front(op->getNumResults()));
   op->erase();
 }
 
@@ -120,7 +125,8 @@ void LowerKernels::lower(AttentionBackwardOp op) {
       kernelFor(op.getLoc(), shape.key(), [&](KernelBuilder &builder) {
         emitAttentionBackward(builder, shape);
       });
-  launch(op, kernel, shape.views, shape.backwardLaunch());
+  SmallVector<Type> scratch = shape.scratchTypes();
+  launch(op, kernel, shape.views, shape.backwardLaunch(), scratch);
 }
 
 void LowerKernels::runOnOperation() {

@@ -138,7 +138,7 @@ void FusedKernel::emitPassAt(Pass &pass, const Position &at,
                              SmallVectorImpl<Value> &partial, size_t chain) {
   current.clear();
   for (auto [r, reduce] : llvm::enumerate(pass.reductions)) {
-    Value next = vectorAt(reduce.getInput(), at);
+    Value next = numberAt(reduce.getInput(), at);
     if (at.mask)
       next =
           k->select(at.mask, next,
@@ -221,7 +221,7 @@ void FusedKernel::emitPass(Pass &pass) {
   for (int64_t chain = 0; chain < pass.chains; ++chain)
     for (ReduceOp reduce : pass.reductions)
       partial.push_back(
-          k->constant(vectorOf(getElementTypeOrSelf(reduce.getType()), lanes),
+          k->constant(vectorOf(numberTypeOf(elementOf(reduce)), lanes),
                       identityOf(reduce.getKind())));
   partial = emitPassLoops(pass, loops, partial);
   for (auto [r, reduce] : llvm::enumerate(pass.reductions)) {
@@ -229,9 +229,9 @@ void FusedKernel::emitPass(Pass &pass) {
     for (int64_t chain = 1; chain < pass.chains; ++chain)
       sum = combine(*k, reduce.getKind(), sum,
                     partial[chain * pass.reductions.size() + r]);
-    scalars[reduce.getResult()] = reduce.getKind() == ReduceKind::Max
-                                      ? k->reduceMax(sum)
-                                      : k->reduceAdd(sum);
+    sum = reduce.getKind() == ReduceKind::Max ? k->reduceMax(sum)
+                                              : k->reduceAdd(sum);
+    scalars[reduce.getResult()] = k->narrow(sum, elementOf(reduce));
   }
   keepResults(pass);
 }

@@ -122,6 +122,10 @@ static LogicalResult verifyOp(Operation &op) {
       return op.emitOpError()
              << "needs operand " << operand.getOperandNumber() << " to be "
              << requirementText(requirementOf(operand));
+  if (isa<RandomOp, EmbeddingBackwardOp>(op) && // K6
+      isNarrowFloat(getElementTypeOrSelf(op.getResult(0).getType())))
+    return op.emitOpError() << "makes " << op.getResult(0).getType()
+                            << ", but the runtime makes f32 and f64";
   if (auto ret = dyn_cast<func::ReturnOp>(op))
     return verifyReturn(ret);
   return success();

@@ -108,8 +108,7 @@ static Unary unaryRule(Operation *op) {
       .Case<math::RoundEvenOp>([](auto) { return Unary(std::nearbyint); })
       .Case<arith::FPToSIOp, arith::FPToUIOp>(
           [](auto) { return Unary(std::trunc); })
-      .Case<arith::ExtFOp, arith::TruncFOp, arith::SIToFPOp, arith::UIToFPOp,
-            arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, StopGradientOp>(
+      .Case<arith::ExtFOp, arith::TruncFOp, arith::TruncIOp, StopGradientOp>(
           [](auto) { return +[](double x) { return x; }; })
       .Default([](auto) { return Unary(nullptr); });
 }
@@ -134,21 +133,6 @@ static Binary binaryRule(Operation *op) {
       })
       .Case<arith::MinimumFOp, arith::MinNumFOp, arith::MinSIOp>([](auto) {
         return +[](double a, double b) { return b < a ? b : a; };
-      })
-      .Case<arith::AndIOp>([](auto) {
-        return +[](double a, double b) {
-          return static_cast<double>(int64_t(a) & int64_t(b));
-        };
-      })
-      .Case<arith::OrIOp>([](auto) {
-        return +[](double a, double b) {
-          return static_cast<double>(int64_t(a) | int64_t(b));
-        };
-      })
-      .Case<arith::XOrIOp>([](auto) {
-        return +[](double a, double b) {
-          return static_cast<double>(int64_t(a) ^ int64_t(b));
-        };
       })
       .Case<math::PowFOp, math::FPowIOp>([](auto) { return Binary(std::pow); })
       .Case<math::Atan2Op>([](auto) { return Binary(std::atan2); })
@@ -196,27 +180,99 @@ static bool compare(arith::CmpFPredicate predicate, double a, double b) {
   llvm_unreachable("unknown predicate");
 }
 
-static bool compare(arith::CmpIPredicate predicate, double a, double b) {
+//===----------------------------------------------------------------------===//
+// Integers
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The operands of an operation on integers at one element.
+struct Integers {
+  Type type; ///< of all of them
+  double a, b;
+
+  int64_t sa() const { return signedOf(a); }
+  int64_t sb() const { return signedOf(b); }
+  uint64_t ua() const { return toBits(type, a); }
+  uint64_t ub() const { return toBits(type, b); }
+
+private:
+  // i1 is held as 0 and 1, but -1 is what its bit means as a sign.
+  int64_t signedOf(double x) const {
+    auto value = static_cast<int64_t>(x);
+    return type.isInteger(1) ? -value : value;
+  }
+};
+using IntegerRule = double (*)(Integers);
+} // namespace
+
+static bool compare(arith::CmpIPredicate predicate, Integers x) {
   using P = arith::CmpIPredicate;
   switch (predicate) {
   case P::eq:
-    return a == b;
+    return x.a == x.b;
   case P::ne:
-    return a != b;
+    return x.a != x.b;
   case P::slt:
+    return x.sa() < x.sb();
   case P::ult:
-    return a < b;
+    return x.ua() < x.ub();
   case P::sle:
+    return x.sa() <= x.sb();
   case P::ule:
-    return a <= b;
+    return x.ua() <= x.ub();
   case P::sgt:
+    return x.sa() > x.sb();
   case P::ugt:
-    return a > b;
+    return x.ua() > x.ub();
   case P::sge:
+    return x.sa() >= x.sb();
   case P::uge:
-    return a >= b;
+    return x.ua() >= x.ub();
   }
   llvm_unreachable("unknown predicate");
+}
+
+/// Operations for which the bits or the sign of the operands matter. Results
+/// are wrapped to their type afterwards.
+static IntegerRule integerRule(Operation *op) {
+  auto rule = [](IntegerRule r) { return r; };
+  return llvm::TypeSwitch<Operation *, IntegerRule>(op)
+      .Case<arith::ExtSIOp, arith::SIToFPOp>(
+          [&](auto) { return rule([](Integers x) { return double(x.sa()); }); })
+      .Case<arith::ExtUIOp, arith::UIToFPOp>(
+          [&](auto) { return rule([](Integers x) { return double(x.ua()); }); })
+      .Case<arith::ShLIOp>([&](auto) {
+        return rule(
+            [](Integers x) { return double(int64_t(x.ua() << x.ub())); });
+      })
+      .Case<arith::ShRUIOp>([&](auto) {
+        return rule([](Integers x) { return double(x.ua() >> x.ub()); });
+      })
+      .Case<arith::ShRSIOp>([&](auto) {
+        return rule([](Integers x) { return double(x.sa() >> x.ub()); });
+      })
+      .Case<arith::AndIOp>([&](auto) {
+        return rule([](Integers x) { return double(x.sa() & x.sb()); });
+      })
+      .Case<arith::OrIOp>([&](auto) {
+        return rule([](Integers x) { return double(x.sa() | x.sb()); });
+      })
+      .Case<arith::XOrIOp>([&](auto) {
+        return rule([](Integers x) { return double(x.sa() ^ x.sb()); });
+      })
+      .Case<arith::DivUIOp>([&](auto) {
+        return rule([](Integers x) { return double(x.ua() / x.ub()); });
+      })
+      .Case<arith::RemUIOp>([&](auto) {
+        return rule([](Integers x) { return double(x.ua() % x.ub()); });
+      })
+      .Case<arith::MaxUIOp>([&](auto) {
+        return rule([](Integers x) { return x.ua() < x.ub() ? x.b : x.a; });
+      })
+      .Case<arith::MinUIOp>([&](auto) {
+        return rule([](Integers x) { return x.ua() < x.ub() ? x.a : x.b; });
+      })
+      .Default([](auto) { return IntegerRule(nullptr); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -272,9 +328,20 @@ std::optional<HostTensor> ff::evaluateElementwise(Operation *op,
     return mapElements(type, [&](int64_t i) {
       return compare(cmp.getPredicate(), in[0].data[i], in[1].data[i]);
     });
+  auto integers = [&](int64_t i) {
+    return Integers{in[0].type.getElementType(), in[0].data[i],
+                    in.size() > 1 ? in[1].data[i] : 0};
+  };
+  if (IntegerRule rule = integerRule(op))
+    return mapElements(type, [&](int64_t i) { return rule(integers(i)); });
   if (auto cmp = dyn_cast<arith::CmpIOp>(op))
     return mapElements(type, [&](int64_t i) {
-      return compare(cmp.getPredicate(), in[0].data[i], in[1].data[i]);
+      return compare(cmp.getPredicate(), integers(i));
+    });
+  if (isa<arith::BitcastOp>(op))
+    return mapElements(type, [&](int64_t i) {
+      return fromBits(type.getElementType(),
+                      toBits(in[0].type.getElementType(), in[0].data[i]));
     });
   if (isa<arith::SelectOp>(op))
     return mapElements(type, [&](int64_t i) {

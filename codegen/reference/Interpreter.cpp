@@ -27,6 +27,8 @@ public:
 private:
   FailureOr<HostTensors> runBlock(Block &block, ArrayRef<HostTensor> args);
   FailureOr<HostTensors> runOp(Operation *op, ArrayRef<HostTensor> in);
+  /// The result of a rule, or none.
+  std::optional<HostTensors> runRule(Operation *op, ArrayRef<HostTensor> in);
 
   const InterpreterOptions &options;
 };
@@ -73,17 +75,26 @@ FailureOr<HostTensors> Interpreter::runBlock(Block &block,
   return HostTensors();
 }
 
+std::optional<HostTensors> Interpreter::runRule(Operation *op,
+                                                ArrayRef<HostTensor> in) {
+  if (auto out = evaluateElementwise(op, in))
+    return HostTensors{std::move(*out)};
+  if (auto out = evaluateStructural(op, in))
+    return out;
+  return evaluateContraction(op, in);
+}
+
 FailureOr<HostTensors> Interpreter::runOp(Operation *op,
                                           ArrayRef<HostTensor> in) {
   if (options.hook)
     if (auto out = options.hook(op, in))
       return *out;
-  if (auto out = evaluateElementwise(op, in))
-    return HostTensors{std::move(*out)};
-  if (auto out = evaluateStructural(op, in))
+  if (auto out = runRule(op, in)) {
+    for (HostTensor &tensor : *out)
+      for (double &value : tensor.data)
+        value = roundTo(tensor.type.getElementType(), value);
     return std::move(*out);
-  if (auto out = evaluateContraction(op, in))
-    return std::move(*out);
+  }
   if (auto call = dyn_cast<func::CallOp>(op)) {
     auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
         op, call.getCalleeAttr());

@@ -8,7 +8,8 @@
 //
 // Evaluates functions of tensor operations in f64, one operation at a time, in
 // the plainest way: what the generated kernels and the gradients are held
-// against. Element types say how many values there are, not how they round.
+// against. Results of bf16 and f16 are rounded, integers wrap around; f32 is
+// not rounded to.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +26,8 @@
 
 namespace ff {
 
-/// A tensor on the host, row-major; integers are held as doubles too.
+/// A tensor on the host, row-major; integers are held as doubles too, signed
+/// ones but for i1.
 struct HostTensor {
   mlir::RankedTensorType type;
   std::vector<double> data;
@@ -35,6 +37,13 @@ struct HostTensor {
 
 /// A tensor of `type` with all elements `value`.
 HostTensor filledTensor(mlir::RankedTensorType type, double value);
+
+/// `value` as a result of type `element` is: bf16 and f16 rounded to nearest
+/// even, integers of less than 64 bits wrapped around, others as they are.
+double roundTo(mlir::Type element, double value);
+/// The bits of `value` as an element of memory, and back.
+uint64_t toBits(mlir::Type element, double value);
+double fromBits(mlir::Type element, uint64_t bits);
 
 struct InterpreterOptions {
   /// Called for every operation before the interpreter's own rule, with the

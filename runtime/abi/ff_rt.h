@@ -89,7 +89,8 @@ void ff_rt_embedding(ff_ctx *ctx, int32_t dtype, const void *table,
                      int64_t width);
 
 /// grad[r, :] = sum of dout[i, :] over the i with ids[i] == r, in the order of
-/// i (so it is deterministic); rows that no id names become zero.
+/// i (so it is deterministic); rows that no id names become zero. `dtype` is
+/// that of dout; grad is f64 where it is f64, else f32.
 void ff_rt_embedding_grad(ff_ctx *ctx, int32_t dtype, const void *dout,
                           const int64_t *ids, void *grad, int64_t n,
                           int64_t rows, int64_t width);

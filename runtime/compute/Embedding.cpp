@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/compute/Embedding.h"
+#include "runtime/compute/Convert.h"
 #include "runtime/compute/Threads.h"
 #include "runtime/core/Error.h"
 
@@ -16,23 +17,18 @@ namespace ff::rt {
 
 namespace {
 
-template <typename T>
-void sumRows(const T *dout, const int64_t *ids, T *grad, int64_t n,
-             int64_t rows, int64_t width) {
-  // Each thread owns a range of rows and reads all ids, so that the order of
-  // the sum does not depend on the threads.
-  int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(width, 1));
-  parallelFor(rows, grain, [&](int64_t begin, int64_t end) {
-    std::fill(grad + begin * width, grad + end * width, T(0));
-    for (int64_t i = 0; i < n; ++i) {
-      if (ids[i] < begin || ids[i] >= end)
-        continue;
-      const T *from = dout + i * width;
-      T *to = grad + ids[i] * width;
-      for (int64_t j = 0; j < width; ++j)
-        to[j] += from[j];
-    }
-  });
+/// to[j] += from[j]
+void addRow(DType dtype, const char *from, DType wide, char *to, int64_t n) {
+  if (dtype == wide)
+    return addElements(dtype, from, wide, to, n);
+  constexpr int64_t piece = 256;
+  float numbers[piece];
+  for (int64_t j = 0; j < n; j += piece) {
+    int64_t count = std::min(piece, n - j);
+    auto at = static_cast<size_t>(j);
+    widenElements(dtype, from + at * dtypeSize(dtype), numbers, count);
+    addElements(FF_F32, numbers, wide, to + at * sizeof(float), count);
+  }
 }
 
 } // namespace
@@ -57,13 +53,22 @@ void embeddingLookup(DType dtype, const void *table, const int64_t *ids,
 
 void embeddingGrad(DType dtype, const void *dout, const int64_t *ids,
                    void *grad, int64_t n, int64_t rows, int64_t width) {
-  if (dtype == FF_F32)
-    return sumRows(static_cast<const float *>(dout), ids,
-                   static_cast<float *>(grad), n, rows, width);
-  if (dtype == FF_F64)
-    return sumRows(static_cast<const double *>(dout), ids,
-                   static_cast<double *>(grad), n, rows, width);
-  failInternal("gradient of an embedding in {}", dtypeName(dtype));
+  const char *from = static_cast<const char *>(dout);
+  size_t rowBytes = static_cast<size_t>(width) * dtypeSize(dtype);
+  DType wide = wideDtype(dtype);
+  char *to = static_cast<char *>(grad);
+  size_t wideBytes = static_cast<size_t>(width) * dtypeSize(wide);
+  // Each thread owns a range of rows and reads all ids, so that the order of
+  // the sum does not depend on the threads.
+  int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(width, 1));
+  parallelFor(rows, grain, [&](int64_t begin, int64_t end) {
+    fillElements(wide, to + static_cast<size_t>(begin) * wideBytes, 0,
+                 (end - begin) * width);
+    for (int64_t i = 0; i < n; ++i)
+      if (ids[i] >= begin && ids[i] < end)
+        addRow(dtype, from + static_cast<size_t>(i) * rowBytes, wide,
+               to + static_cast<size_t>(ids[i]) * wideBytes, width);
+  });
 }
 
 } // namespace ff::rt

@@ -18,7 +18,7 @@ void embeddingLookup(DType dtype, const void *table, const int64_t *ids,
                      void *out, int64_t n, int64_t rows, int64_t width);
 
 /// grad[r, :] = sum of dout[i, :] over the i with ids[i] == r, in the order of
-/// i. dtype is f32 or f64.
+/// i. `dtype` is that of dout; grad is of its wideDtype().
 void embeddingGrad(DType dtype, const void *dout, const int64_t *ids,
                    void *grad, int64_t n, int64_t rows, int64_t width);
 

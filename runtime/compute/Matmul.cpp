@@ -6,11 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/compute/Matmul.h"
+#include "runtime/compute/MatmulPlan.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
-#include <oneapi/dnnl/dnnl.hpp>
 
 namespace ff::rt {
 
@@ -51,96 +50,6 @@ bool foldIntoRows(MatmulType &type) {
   return true;
 }
 
-dnnl::memory::data_type dnnlType(DType dtype, size_t index) {
-  switch (dtype) {
-  case FF_F32:
-    return dnnl::memory::data_type::f32;
-  case FF_BF16:
-    return dnnl::memory::data_type::bf16;
-  case FF_F16:
-    return dnnl::memory::data_type::f16;
-  default:
-    failInternal("matmul {} has dtype {}, which oneDNN does not compute", index,
-                 dtypeName(dtype));
-  }
-}
-
-dnnl::algorithm dnnlAlgorithm(Activation activation) {
-  switch (activation) {
-  case Activation::GeluTanh:
-    return dnnl::algorithm::eltwise_gelu_tanh;
-  case Activation::Gelu:
-    return dnnl::algorithm::eltwise_gelu_erf;
-  case Activation::Silu:
-    return dnnl::algorithm::eltwise_swish;
-  case Activation::Relu:
-    return dnnl::algorithm::eltwise_relu;
-  case Activation::Tanh:
-    return dnnl::algorithm::eltwise_tanh;
-  case Activation::Sigmoid:
-    return dnnl::algorithm::eltwise_logistic;
-  case Activation::None:
-    break;
-  }
-  return dnnl::algorithm::undef;
-}
-
-/// A memory descriptor [batch..., rows, columns]; a batch dim with stride 0 has
-/// size 1, which oneDNN broadcasts.
-dnnl::memory::desc describe(const MatmulType &type, int64_t rows,
-                            int64_t columns,
-                            const std::vector<int64_t> &strides,
-                            dnnl::memory::data_type dtype) {
-  dnnl::memory::dims dims, steps = strides;
-  size_t batchDims = type.batch.size();
-  for (size_t i = 0; i < batchDims; ++i)
-    dims.push_back(strides[i] == 0 ? 1 : type.batch[i]);
-  dims.push_back(rows);
-  dims.push_back(columns);
-  // The stride of a dim of size 1 is free: take the one of a dense tensor, so
-  // that the fast implementations recognise the layout.
-  for (size_t i = dims.size(); i-- > 0;)
-    if (dims[i] == 1)
-      steps[i] = i + 1 < dims.size() ? steps[i + 1] * dims[i + 1] : 1;
-  if (columns == 1 && rows > 1)
-    steps[batchDims + 1] = 1;
-  return dnnl::memory::desc(dims, dtype, steps);
-}
-
-dnnl::matmul::primitive_desc describeMatmul(const MatmulType &type,
-                                            size_t index,
-                                            const dnnl::engine &engine) {
-  dnnl::memory::data_type dtype = dnnlType(type.dtype, index);
-  auto a = describe(type, type.m, type.k, type.aStrides, dtype);
-  auto b = describe(type, type.k, type.n, type.bStrides, dtype);
-  auto c = describe(type, type.m, type.n, type.cStrides, dtype);
-  dnnl::primitive_attr attr;
-  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  if (type.activation != Activation::None) {
-    dnnl::post_ops ops;
-    // Alpha is the factor of x in a swish, but the slope below 0 of a relu.
-    float alpha = type.activation == Activation::Silu ? 1.0f : 0.0f;
-    ops.append_eltwise(1.0f, dnnlAlgorithm(type.activation), alpha, 0.0f);
-    attr.set_post_ops(ops);
-  }
-  try {
-    if (!type.bias)
-      return dnnl::matmul::primitive_desc(dnnl::matmul::desc(a, b, c), attr,
-                                          engine);
-    dnnl::memory::dims dims(type.batch.size() + 1, 1), steps;
-    dims.push_back(type.n);
-    steps.assign(dims.size(), type.n);
-    steps.back() = 1;
-    dnnl::memory::desc bias(dims, dtype, steps);
-    return dnnl::matmul::primitive_desc(dnnl::matmul::desc(a, b, bias, c), attr,
-                                        engine);
-  } catch (const dnnl::error &e) {
-    fail("oneDNN on this machine has no matmul {} of dtype {}, m={} n={} k={}: "
-         "{}; fix: compute_dtype = \"fp32\"",
-         index, dtypeName(type.dtype), type.m, type.n, type.k, e.what());
-  }
-}
-
 } // namespace
 
 FoldedMatmul foldMatmul(MatmulType type) {
@@ -174,46 +83,46 @@ double matmulFlops(const MatmulType &type) {
 }
 
 struct Matmuls::Primitive {
-  dnnl::matmul::primitive_desc desc;
+  MatmulPlan plan;
   dnnl::matmul primitive;
   dnnl::memory a, b, bias, c, scratch;
-  bool swapped = false;
   std::vector<dnnl_exec_arg_t> args;
+
+  Primitive(MatmulPlan plan, const dnnl::engine &engine);
 };
+
+Matmuls::Primitive::Primitive(MatmulPlan given, const dnnl::engine &engine)
+    : plan(std::move(given)), primitive(plan.desc) {
+  const dnnl::matmul::primitive_desc &desc = plan.desc;
+  a = dnnl::memory(desc.src_desc(), engine, DNNL_MEMORY_NONE);
+  b = dnnl::memory(desc.weights_desc(), engine, DNNL_MEMORY_NONE);
+  c = dnnl::memory(desc.dst_desc(), engine, DNNL_MEMORY_NONE);
+  scratch = dnnl::memory(desc.scratchpad_desc(), engine, DNNL_MEMORY_NONE);
+  args = {{DNNL_ARG_SRC, a.get()},
+          {DNNL_ARG_WEIGHTS, b.get()},
+          {DNNL_ARG_DST, c.get()},
+          {DNNL_ARG_SCRATCHPAD, scratch.get()}};
+  if (plan.folded.type.bias) {
+    bias = dnnl::memory(desc.query_md(dnnl::query::weights_md, 1), engine,
+                        DNNL_MEMORY_NONE);
+    args.push_back({DNNL_ARG_BIAS, bias.get()});
+  }
+}
 
 struct Matmuls::State {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
   std::vector<Primitive> primitives;
   size_t scratchBytes = 0;
+  char *scratch = nullptr;
 };
 
-Matmuls::Matmuls(const std::vector<MatmulType> &types)
+Matmuls::Matmuls(const std::vector<MatmulType> &types, bool alwaysWiden)
     : state(std::make_unique<State>()) {
-  const dnnl::engine &engine = state->engine;
   for (size_t i = 0; i < types.size(); ++i) {
-    FoldedMatmul folded = foldMatmul(types[i]);
-    Primitive p;
-    p.desc = describeMatmul(folded.type, i, engine);
-    p.swapped = folded.swapped;
-    p.primitive = dnnl::matmul(p.desc);
-    p.a = dnnl::memory(p.desc.src_desc(), engine, DNNL_MEMORY_NONE);
-    p.b = dnnl::memory(p.desc.weights_desc(), engine, DNNL_MEMORY_NONE);
-    p.c = dnnl::memory(p.desc.dst_desc(), engine, DNNL_MEMORY_NONE);
-    p.scratch =
-        dnnl::memory(p.desc.scratchpad_desc(), engine, DNNL_MEMORY_NONE);
-    p.args = {{DNNL_ARG_SRC, p.a.get()},
-              {DNNL_ARG_WEIGHTS, p.b.get()},
-              {DNNL_ARG_DST, p.c.get()},
-              {DNNL_ARG_SCRATCHPAD, p.scratch.get()}};
-    if (folded.type.bias) {
-      p.bias = dnnl::memory(p.desc.query_md(dnnl::query::weights_md, 1), engine,
-                            DNNL_MEMORY_NONE);
-      p.args.push_back({DNNL_ARG_BIAS, p.bias.get()});
-    }
-    state->scratchBytes =
-        std::max(state->scratchBytes, p.desc.scratchpad_desc().get_size());
-    state->primitives.push_back(std::move(p));
+    MatmulPlan plan(types[i], i, state->engine, alwaysWiden);
+    state->scratchBytes = std::max(state->scratchBytes, plan.scratchBytes);
+    state->primitives.emplace_back(std::move(plan), state->engine);
   }
 }
 
@@ -222,43 +131,59 @@ Matmuls::~Matmuls() = default;
 size_t Matmuls::scratchBytes() const { return state->scratchBytes; }
 
 void Matmuls::setScratch(void *scratch) {
+  state->scratch = static_cast<char *>(scratch);
   for (Primitive &p : state->primitives)
-    p.scratch.set_data_handle(scratch);
+    p.scratch.set_data_handle(state->scratch + p.plan.primitiveOffset);
 }
 
 void Matmuls::run(size_t matmul, const void *a, const void *b, const void *bias,
                   void *c) {
   Primitive &p = state->primitives[matmul];
-  if (p.swapped)
+  const MatmulPlan &plan = p.plan;
+  char *scratch = state->scratch;
+  if (plan.folded.swapped)
     std::swap(a, b);
   // The C functions: those of C++ build a map for every call.
-  auto set = [](const dnnl::memory &memory, const void *data) {
+  auto set = [&](const dnnl::memory &memory, const WideCopy &copy,
+                 const void *data) {
+    if (copy.wanted)
+      data = copy.in(scratch);
     dnnl_memory_set_data_handle(memory.get(), const_cast<void *>(data));
   };
-  set(p.a, a);
-  set(p.b, b);
-  set(p.c, c);
+  auto setInput = [&](const dnnl::memory &memory, const WideCopy &copy,
+                      const void *data) {
+    if (copy.wanted)
+      copy.copy.widen(data, copy.in(scratch));
+    set(memory, copy, data);
+  };
+  setInput(p.a, plan.a, a);
+  setInput(p.b, plan.b, b);
   if (p.bias)
-    set(p.bias, bias);
+    setInput(p.bias, plan.bias, bias);
+  set(p.c, plan.c, c);
   dnnl_status_t status =
       dnnl_primitive_execute(p.primitive.get(), state->stream.get(),
                              static_cast<int>(p.args.size()), p.args.data());
   if (status != dnnl_success)
     fail("oneDNN failed in matmul {} with status {}", matmul,
          static_cast<int>(status));
+  if (plan.c.wanted)
+    plan.c.copy.narrow(plan.c.in(scratch), c);
 }
 
 std::string Matmuls::implementation(size_t matmul) const {
-  return state->primitives[matmul].desc.impl_info_str();
+  const MatmulPlan &plan = state->primitives[matmul].plan;
+  std::string name = plan.desc.impl_info_str();
+  return plan.a.wanted || plan.c.wanted ? "f32 copies, " + name : name;
 }
 
 size_t matmulScratchBytes(const std::vector<MatmulType> &types) {
   dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   size_t bytes = 0;
   for (size_t i = 0; i < types.size(); ++i)
-    bytes = std::max(bytes, describeMatmul(foldMatmul(types[i]).type, i, engine)
-                                .scratchpad_desc()
-                                .get_size());
+    bytes = std::max(bytes, MatmulPlan(types[i], i, engine,
+                                       /*alwaysWiden=*/false)
+                                .scratchBytes);
   return bytes;
 }
 

@@ -31,15 +31,17 @@ double matmulFlops(const MatmulType &type);
 /// The primitives of all matmuls of a spec, created once.
 class Matmuls {
 public:
-  /// An Error where oneDNN has no implementation, naming the matmul.
-  explicit Matmuls(const std::vector<MatmulType> &types);
+  /// bf16 and f16 are computed in f32 where oneDNN has no implementation for
+  /// them, or, for tests, everywhere.
+  explicit Matmuls(const std::vector<MatmulType> &types,
+                   bool alwaysWiden = false);
   ~Matmuls();
 
   /// Scratchpad that every run needs; the same for all of them.
   size_t scratchBytes() const;
   void setScratch(void *scratch);
 
-  /// c = op(a · b [+ bias]). Allocates nothing.
+  /// c = op(a · b [+ bias]) with sums in f32, rounded once. Allocates nothing.
   void run(size_t matmul, const void *a, const void *b, const void *bias,
            void *c);
 

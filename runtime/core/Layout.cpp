@@ -156,7 +156,37 @@ void takeInputsAndOutputs(const Program &program, Cursor &cursor,
   layout.outputs = cursor.take(outputBytes);
 }
 
+/// Loading and saving convert in one buffer; to merge takes the adapters of one
+/// unit, gathered and as floats, and weights before and after.
+size_t hostBytes(const Metadata &metadata, RunMode mode, const Layout &layout) {
+  size_t largest = 0;
+  for (size_t unit = 0; unit < metadata.units.size(); ++unit) {
+    size_t bytes = 0;
+    if (mode == RunMode::Train &&
+        metadata.merges(metadata.components[metadata.units[unit].component]))
+      for (size_t group : adapterGroups(metadata, unit))
+        bytes += static_cast<size_t>(layout.groups[group].whole()) *
+                 (dtypeSize(metadata.groups[group].masterDtype) +
+                  dtypeSize(layout.groups[group].stateDtype));
+    largest = std::max(largest, bytes);
+  }
+  return stagingBytes +
+         (largest ? largest + 2 * mergeChunk * sizeof(double) : 0);
+}
+
 } // namespace
+
+std::set<size_t> adapterGroups(const Metadata &metadata, size_t unit) {
+  std::set<size_t> groups;
+  for (int index : metadata.units[unit].groups) {
+    const Group &group = metadata.groups[index];
+    for (const Param &param : group.params)
+      if (param.merge)
+        for (const std::string &name : {param.merge->a, param.merge->b})
+          groups.insert(metadata.findParam(group.component, name)->first);
+  }
+  return groups;
+}
 
 int64_t ownedElements(int64_t numel, int64_t shard) {
   int64_t piece = (numel + shard - 1) / shard;
@@ -206,6 +236,7 @@ Layout computeLayout(const Metadata &metadata, const LayoutRequest &request) {
     layout.collectives = cursor.take(collectiveBytes(metadata, mesh, layout));
   layout.matmulScratch = cursor.take(request.matmulScratchBytes);
   layout.totalBytes = cursor.total();
+  layout.hostBytes = hostBytes(metadata, request.mode, layout);
   return layout;
 }
 
@@ -249,6 +280,8 @@ std::string formatLayout(const Metadata &metadata, const LayoutRequest &request,
   text += fmt::format("  {:<20}{:>16} bytes\n", "alignment",
                       layout.totalBytes - named);
   text += fmt::format("  {:<20}{:>16} bytes\n", "total", layout.totalBytes);
+  text += fmt::format("  {:<20}{:>16} bytes\n", "besides, on the host",
+                      layout.hostBytes);
   return text;
 }
 

@@ -17,6 +17,7 @@
 #include "runtime/core/Metadata.h"
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ constexpr size_t arenaAlignment = 64;
 /// The buffer through which weights are read and tensors are written, where
 /// dtypes differ. It is not in the arena: it lives while loading and saving.
 constexpr size_t stagingBytes = size_t{4} << 20;
+
+/// Elements of weights that are merged with adapters at a time.
+constexpr int64_t mergeChunk = 1 << 17;
 
 /// Input sets of a program: one in use and two that are read ahead.
 constexpr int inputSets = 3;
@@ -80,7 +84,13 @@ struct Layout {
   size_t inputSetBytes = 0;
   Region activations, inputs, outputs, collectives, matmulScratch;
   size_t totalBytes = 0;
+  /// Bytes that a rank takes besides, at most: buffers of loading and saving,
+  /// not the files that are mapped.
+  size_t hostBytes = 0;
 };
+
+/// The groups that hold adapters of the weights of a unit.
+std::set<size_t> adapterGroups(const Metadata &metadata, size_t unit);
 
 /// Elements of a group that each of `shard` ranks owns, as metadata.md says.
 int64_t ownedElements(int64_t numel, int64_t shard);

@@ -138,6 +138,8 @@ MatmulType parseMatmul(Reader &reader) {
   using Dims = std::vector<int64_t>;
   MatmulType matmul;
   matmul.dtype = reader.dtype("dtype");
+  if (reader.find("c_dtype"))
+    matmul.cDtype = reader.dtype("c_dtype");
   matmul.batch = reader.get<Dims>("batch", {});
   matmul.m = reader.get<int64_t>("m");
   matmul.n = reader.get<int64_t>("n");

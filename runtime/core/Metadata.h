@@ -147,12 +147,16 @@ struct Program {
 enum class Activation { None, GeluTanh, Gelu, Silu, Relu, Tanh, Sigmoid };
 
 struct MatmulType {
-  DType dtype = FF_F32;
+  DType dtype = FF_F32; ///< of a and b
   std::vector<int64_t> batch;
   int64_t m = 0, n = 0, k = 0;
   std::vector<int64_t> aStrides, bStrides, cStrides;
   bool bias = false;
   Activation activation = Activation::None;
+  std::optional<DType> cDtype = std::nullopt; ///< none: that of a and b
+
+  /// Of c and the bias.
+  DType resultDtype() const { return cDtype.value_or(dtype); }
 };
 
 struct DataPolicy {

@@ -122,6 +122,17 @@ void checkMerge(const Metadata &metadata, const Group &group,
         "metadata: '{}' with {} elements is merged with '{}' of {} and "
         "'{}' of {}",
         name, param.numel(), down.name, down.numel(), up.name, up.numel());
+  const std::optional<LoraPolicy> &lora =
+      metadata.components[group.component].lora;
+  bool known = lora && rank == lora->rank;
+  if (lora)
+    for (const auto &entry : lora->rankPattern)
+      known |= rank == entry.second;
+  if (!known)
+    failInternal(
+        "metadata: '{}' has the rank {}, which is not one of component "
+        "'{}'",
+        down.name, rank, metadata.components[group.component].name);
 }
 
 /// Every name once in each file, and no file without a tensor.

@@ -75,6 +75,7 @@ int ff_rt_main(int argc, char **argv, const char *metadataText,
     if (options.ranks) // before they start, where it can be known
       resolveMesh(metadata.replicate, metadata.shard, options.ranks);
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN); // the write fails then, with a message
     auto info = launch(options.ranks, status);
     if (!info)
       return status;

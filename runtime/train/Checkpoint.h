@@ -7,23 +7,27 @@
 //===----------------------------------------------------------------------===//
 //
 //   out/step-00000100/
-//     model/COMPONENT/diffusion_pytorch_model.safetensors, config.json
-//     state/{master,exp_avg,exp_avg_sq,ema}.safetensors
-//     manifest.json
+//     model/COMPONENT/diffusion_pytorch_model.safetensors, config.json, or
+//                     adapter_model.safetensors, adapter_config.json
+//     merged/COMPONENT/  the same with the adapters added, where it is asked
+//     for state/{master,exp_avg,exp_avg_sq,ema}.safetensors manifest.json
 //
 // State files hold logical tensors `component.parameter` with whole shapes, so
-// any number of ranks can resume. Each rank writes its bytes of one file. All
-// of it is written below out/.tmp-step-00000100, synced, read back and hashed;
-// manifest.json comes last, and then the folder gets its name.
+// any number of ranks can resume. Each rank writes its bytes of one file; that
+// all bytes were written, each once, is checked. All of it is written below
+// out/.tmp-step-00000100, synced, read back and hashed; manifest.json comes
+// last, and then the folder gets its name.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FF_RUNTIME_TRAIN_CHECKPOINT_H
 #define FF_RUNTIME_TRAIN_CHECKPOINT_H
 
-#include "runtime/train/TensorFile.h"
+#include "runtime/train/Manifest.h"
+#include "runtime/train/ModelText.h"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,19 +64,28 @@ agreeOnCheckpoint(Communicator &comm, const std::string &out,
                   const std::string &resume,
                   std::vector<std::string> &warnings);
 
+/// The name of the folder of a step, and the step of such a name or -1.
+std::string stepName(int64_t step);
+int64_t stepOfName(const std::string &name);
+
+/// Removes the folders that an earlier run left when it was killed while
+/// saving.
+void removeLeftovers(const std::string &out);
+
 /// Saves and loads the state of all ranks. Every rank calls the same functions.
 class Checkpointer {
 public:
   Checkpointer(const Metadata &metadata, const Layout &layout,
-               const Arena &arena, Communicator &comm, std::string out);
+               const Arena &arena, Communicator &comm, std::string out,
+               const std::vector<std::string> &data);
 
   /// Returns an empty string, or why no checkpoint was made, the same on all
   /// ranks; then the earlier ones are as they were.
   std::string save(int64_t step, int64_t samples);
 
   /// Loads master weights, moments and EMA. Without `info.hasEma` the EMA stays
-  /// as it is.
-  void load(const CheckpointInfo &info);
+  /// as it is. Another trainable set is an Error; the result are warnings.
+  std::vector<std::string> load(const CheckpointInfo &info);
 
   /// Loads the weights to sample from into the master slices.
   void loadForSampling(const CheckpointInfo &info, bool ema);
@@ -83,7 +96,12 @@ public:
   const std::string &folder() const { return out; }
 
 private:
+  /// Folders below that of the checkpoint, parents first.
+  std::set<std::string> folders() const;
   void createFiles(const std::string &temporary) const;
+  /// Returns what this rank wrote, for checkCoverage() on rank 0.
+  std::string writeFiles(const std::string &temporary);
+  void checkCoverage(const std::vector<std::string> &lines) const;
   std::string hashFiles(const std::string &temporary) const;
   void publish(const std::string &temporary, const std::string &hashes,
                int64_t step, int64_t samples) const;
@@ -96,8 +114,11 @@ private:
   const Arena &arena;
   Communicator &comm;
   std::string out;
-  std::vector<OwnedPiece> pieces;
+  std::vector<OwnedPiece> owned, written;
+  Manifest settings; ///< without step and files
   std::vector<ParameterFile> files;
+  size_t firstMerged = 0; ///< the files from here on are merged weights
+  std::vector<TextFile> texts;
 };
 
 } // namespace ff::rt

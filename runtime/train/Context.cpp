@@ -11,6 +11,7 @@
 #include "runtime/compute/Random.h"
 #include "runtime/compute/Threads.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/Memory.h"
 
 using namespace ff::rt;
 
@@ -25,7 +26,7 @@ ff_ctx::ff_ctx(const Metadata &metadata, RunMode mode, Communicator &comm)
     : metadata(metadata), program(programOf(metadata, mode)),
       matmuls(metadata.matmuls),
       layout(computeLayout(metadata, makeRequest(mode, comm.mesh, matmuls))),
-      arena(layout.totalBytes), comm(comm),
+      baselineRss(residentBytes()), arena(layout.totalBytes), comm(comm),
       units(metadata, program, layout, arena, comm) {
   request = makeRequest(mode, comm.mesh, matmuls);
   matmuls.setScratch(arena.at(layout.matmulScratch));
@@ -39,6 +40,14 @@ void ff_ctx::run(const ff_entry &entry, const char *batchInputs, int64_t first,
   lossSeedF64 = lossSeed;
   lossSeedF32 = static_cast<float>(lossSeed);
   entry.run(this);
+}
+
+std::string ff_ctx::memoryReport() const {
+  return fmt::format("{{\"arena_bytes\":{},\"planned_arena_bytes\":{},"
+                     "\"baseline_rss\":{},\"peak_rss\":{},"
+                     "\"planned_host_bytes\":{}}}",
+                     arena.size(), layout.totalBytes, baselineRss,
+                     peakResidentBytes(), layout.hostBytes);
 }
 
 const void *ff_ctx::output(size_t index) const {

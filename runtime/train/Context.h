@@ -25,6 +25,9 @@ struct ff_ctx {
   void run(const ff_entry &entry, const char *inputs, int64_t firstSample,
            double lossSeed);
 
+  /// One line of JSON: planned and measured memory of this rank.
+  std::string memoryReport() const;
+
   /// Result `index` of the last run.
   const void *output(size_t index) const;
 
@@ -33,6 +36,7 @@ struct ff_ctx {
   ff::rt::LayoutRequest request;
   ff::rt::Matmuls matmuls;
   ff::rt::Layout layout;
+  size_t baselineRss; ///< before the arena is reserved
   ff::rt::Arena arena;
   ff::rt::Communicator &comm;
   ff::rt::UnitExchange units;

@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 namespace ff::rt {
@@ -106,6 +107,15 @@ void DurableFile::sync() {
   faultPoint();
   if (fsync(fd) != 0)
     failSystem("cannot sync " + path);
+}
+
+std::optional<uint64_t> freeBytes(const std::string &path) {
+  if (const char *text = std::getenv("FF_FREE_DISK"))
+    return std::strtoull(text, nullptr, 10);
+  struct statvfs info;
+  if (statvfs(path.c_str(), &info) != 0)
+    return std::nullopt;
+  return static_cast<uint64_t>(info.f_bavail) * info.f_frsize;
 }
 
 void makeFolder(const std::string &path) {

@@ -10,7 +10,8 @@
 // the environment variable FF_FAULT_WRITE=n kills the process (SIGKILL) at the
 // n-th of these operations, counted from 1 in each process; a write is cut in
 // the middle first. FF_FAULT_WRITE=n@R does so on rank R alone.
-// FF_FULL_DISK=n@R fails the n-th write with ENOSPC instead.
+// FF_FULL_DISK=n@R fails the n-th write with ENOSPC instead. FF_FREE_DISK=n is
+// what freeBytes() says.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,8 @@
 #define FF_RUNTIME_TRAIN_DURABLEFILE_H
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace ff::rt {
@@ -45,6 +48,10 @@ private:
   std::string path;
   int fd = -1;
 };
+
+/// Bytes that may still be written to the file system of a folder; nothing
+/// where it does not say.
+std::optional<uint64_t> freeBytes(const std::string &path);
 
 void makeFolder(const std::string &path);
 /// Makes what a folder holds (names of new files, renames) survive a crash.

@@ -21,11 +21,20 @@ using nlohmann::json;
 std::string manifestText(const Manifest &manifest) {
   nlohmann::ordered_json document;
   document["format"] = "ff-checkpoint";
-  document["version"] = 1;
+  document["version"] = 2;
   document["name"] = manifest.name;
   document["step"] = manifest.step;
   document["samples"] = manifest.samples;
   document["seed"] = manifest.seed;
+  auto trained = nlohmann::ordered_json::array();
+  for (const Manifest::Trained &entry : *manifest.trained)
+    trained.push_back(
+        {{"name", entry.name}, {"dtype", entry.dtype}, {"shape", entry.shape}});
+  document["spec"] = {{"lr", manifest.settings.lr},
+                      {"global_batch", manifest.settings.globalBatch},
+                      {"data", manifest.settings.data},
+                      {"precision", manifest.settings.precision}};
+  document["trained"] = std::move(trained);
   auto files = nlohmann::ordered_json::array();
   for (const Manifest::File &file : manifest.files)
     files.push_back(
@@ -40,8 +49,9 @@ Manifest readManifest(const std::string &path) {
     fail("{} is missing", path);
   try {
     json document = json::parse(stream);
-    if (document.at("format") != "ff-checkpoint" || document.at("version") != 1)
-      fail("{} is not the manifest of a checkpoint of version 1", path);
+    int64_t version = document.at("version");
+    if (document.at("format") != "ff-checkpoint" || version < 1 || version > 2)
+      fail("{} is not the manifest of a checkpoint of version 1 or 2", path);
     Manifest manifest;
     manifest.name = document.at("name");
     manifest.step = document.at("step");
@@ -50,6 +60,15 @@ Manifest readManifest(const std::string &path) {
     for (const json &file : document.at("files"))
       manifest.files.push_back(
           {file.at("path"), file.at("bytes"), file.at("xxh64")});
+    if (version == 1)
+      return manifest;
+    const json &spec = document.at("spec");
+    manifest.settings = {spec.at("lr"), spec.at("global_batch"),
+                         spec.at("data"), spec.at("precision")};
+    manifest.trained.emplace();
+    for (const json &entry : document.at("trained"))
+      manifest.trained->push_back(
+          {entry.at("name"), entry.at("dtype"), entry.at("shape")});
     return manifest;
   } catch (const json::exception &e) {
     fail("{} is damaged: {}", path, e.what());

@@ -9,6 +9,8 @@
 #ifndef FF_RUNTIME_TRAIN_MANIFEST_H
 #define FF_RUNTIME_TRAIN_MANIFEST_H
 
+#include "runtime/core/Metadata.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,12 +24,39 @@ struct Manifest {
     uint64_t bytes = 0;
     std::string xxh64; ///< 16 hexadecimal digits, as of `xxhsum -H1`
   };
+  /// What is trained: the parameters that state/ holds.
+  struct Trained {
+    std::string name, dtype; ///< of the master
+    std::vector<int64_t> shape;
+  };
+  /// What may differ when a run goes on, but should not by accident.
+  struct Settings {
+    double lr = 0;
+    int64_t globalBatch = 0;
+    std::vector<std::string> data;
+    std::string precision; ///< of what is trained
+  };
   std::string name; ///< of the pipeline
   int64_t step = 0;
   int64_t samples = 0;
   uint64_t seed = 0;
+  /// By name. Absent in version 1, as are the settings.
+  std::optional<std::vector<Trained>> trained;
+  Settings settings;
   std::vector<File> files;
 };
+
+/// The parts of a manifest that the spec determines. `data` are the files that
+/// are read, which the command line may have changed.
+Manifest manifestOf(const Metadata &metadata,
+                    const std::vector<std::string> &data);
+
+/// Whether a run of `now` may go on from a checkpoint of `then`, which is in
+/// the folder `path`: another trainable set is an Error that lists the
+/// difference; each other difference is a line of the result.
+std::vector<std::string> compareManifests(const std::string &path,
+                                          const Manifest &then,
+                                          const Manifest &now);
 
 std::string manifestText(const Manifest &manifest);
 

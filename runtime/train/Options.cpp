@@ -48,6 +48,9 @@ bool parseOptions(int argc, char **argv, const Metadata &metadata,
                "Print at the end where the time went");
   app.add_flag("--print-layout", options.printLayout,
                "Print the memory of a rank, and stop");
+  app.add_flag("--report-memory", options.reportMemory,
+               "Print at the end the planned and the measured memory of rank "
+               "0, as a line of JSON");
   app.add_option("--dump-gradients", options.dumpGradients,
                  "Write the gradients of the first optimizer step, before "
                  "clipping, to this safetensors file");

@@ -28,6 +28,7 @@ struct Options {
   bool profile = false;
   bool dumpSamples = false;
   bool printLayout = false;
+  bool reportMemory = false;
 };
 
 /// Parses the command line, with the spec's values as defaults. Returns true

@@ -9,7 +9,7 @@
 #include "runtime/train/Parameters.h"
 #include "runtime/compute/Random.h"
 #include "runtime/core/Error.h"
-#include "runtime/train/Safetensors.h"
+#include "runtime/train/TensorFile.h"
 
 #include <algorithm>
 
@@ -60,27 +60,9 @@ public:
     const Group &group = metadata.groups[piece.group];
     const Param &param = group.params[piece.param];
     const FileTensor &tensor = file.tensor(param.source->tensor);
-    size_t size = dtypeSize(group.masterDtype);
-    char *to = masterOf(piece);
-    DType dtype;
-    bool same =
-        !parseFileDtype(tensor.dtype, dtype) || dtype == group.masterDtype;
-    if (same) // bytes of a type that we do not know are elements of i8
-      return file.read(tensor, static_cast<size_t>(piece.paramBegin) * size,
-                       static_cast<size_t>(piece.count) * size, to);
-    staging.resize(stagingBytes);
-    size_t fileSize = dtypeSize(dtype);
-    auto chunk = static_cast<int64_t>(stagingBytes / fileSize);
-    double overflow = 0;
-    for (int64_t i = 0; i < piece.count; i += chunk) {
-      int64_t n = std::min(chunk, piece.count - i);
-      char *out = to + static_cast<size_t>(i) * size;
-      file.read(tensor, static_cast<size_t>(piece.paramBegin + i) * fileSize,
-                static_cast<size_t>(n) * fileSize, staging.data());
-      convertElements(dtype, staging.data(), group.masterDtype, out, n);
-      overflow = std::max(overflow, largestOverflow(dtype, staging.data(),
-                                                    group.masterDtype, out, n));
-    }
+    // Elements of a type that we do not know are bytes, as in the group.
+    double overflow = readElements(file, tensor, piece.paramBegin, piece.count,
+                                   group.masterDtype, masterOf(piece), staging);
     if (overflow > 0)
       fail(
           "'{}' in {} has {} values up to {:g}, which are infinite in {}, the "

@@ -101,7 +101,7 @@ std::string shapeText(const std::vector<int64_t> &shape) {
 }
 
 SafetensorsFile::SafetensorsFile(const std::string &path) : filePath(path) {
-  fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     fail("cannot open {}: {}", path, std::strerror(errno));
   struct stat info;
@@ -113,12 +113,11 @@ SafetensorsFile::SafetensorsFile(const std::string &path) : filePath(path) {
          "header alone takes 8",
          path, mappedBytes);
   }
+  inode = info.st_ino;
   void *memory = mmap(nullptr, mappedBytes, PROT_READ, MAP_SHARED, fd, 0);
-  if (memory == MAP_FAILED) {
-    int error = errno;
-    close(fd);
-    fail("cannot map {}: {}", path, std::strerror(error));
-  }
+  close(fd);
+  if (memory == MAP_FAILED)
+    fail("cannot map {}: {}", path, std::strerror(errno));
   mapping = static_cast<char *>(memory);
   try {
     uint64_t headerBytes;
@@ -136,14 +135,14 @@ SafetensorsFile::SafetensorsFile(const std::string &path) : filePath(path) {
     checkOffsets(mappedBytes - 8 - headerBytes);
   } catch (...) {
     munmap(mapping, mappedBytes);
-    close(fd);
     throw;
   }
 }
 
 SafetensorsFile::~SafetensorsFile() {
   munmap(mapping, mappedBytes);
-  close(fd);
+  if (fd >= 0)
+    close(fd);
 }
 
 void SafetensorsFile::parseHeader(const std::string &header) {
@@ -265,6 +264,14 @@ const FileTensor &SafetensorsFile::tensor(const std::string &name) const {
 
 void SafetensorsFile::read(const FileTensor &tensor, size_t first, size_t bytes,
                            void *out) const {
+  if (fd < 0) {
+    struct stat info;
+    fd = open(filePath.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+      fail("cannot open {}: {}", filePath, std::strerror(errno));
+    if (fstat(fd, &info) != 0 || info.st_ino != inode)
+      fail("{} was replaced while it was read; fix: start again", filePath);
+  }
   char *to = static_cast<char *>(out);
   size_t position =
       static_cast<size_t>(dataStart - mapping) + tensor.begin + first;

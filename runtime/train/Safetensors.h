@@ -60,7 +60,9 @@ private:
   void checkOffsets(size_t dataBytes) const;
 
   std::string filePath;
-  int fd = -1;
+  mutable int fd =
+      -1; ///< opened by the first read(): data sets have many files
+  uint64_t inode = 0;
   char *mapping = nullptr;
   size_t mappedBytes = 0;
   const char *dataStart = nullptr;

@@ -80,7 +80,8 @@ public:
   explicit Sampler(const RunSetup &setup)
       : setup(setup), metadata(setup.metadata),
         ctx(metadata, RunMode::Sample, setup.comm), policy(*metadata.sample),
-        entry(setup.entry(policy.program)), plan(resultTensors()) {
+        entry(setup.entry(policy.program)),
+        plan(plannedTensors(resultTensors())) {
     for (const TensorType &input : ctx.program.inputs)
       sources.emplace_back(policy, input);
     ctx.profile.enabled = setup.options.profile;
@@ -150,7 +151,7 @@ private:
     if (!found)
       return;
     Checkpointer checkpointer(metadata, ctx.layout, ctx.arena, setup.comm,
-                              setup.options.out);
+                              setup.options.out, {});
     checkpointer.loadForSampling(*found, policy.ema);
     if (setup.comm.rank == 0)
       std::printf("sampling with the %s of %s\n",
@@ -205,6 +206,8 @@ private:
     std::vector<double> flops;
     for (const MatmulType &matmul : metadata.matmuls)
       flops.push_back(matmulFlops(matmul));
+    if (setup.options.reportMemory)
+      std::printf("%s\n", ctx.memoryReport().c_str());
     if (ctx.profile.enabled)
       std::printf("%s", ctx.profile.table(seconds, flops).c_str());
   }

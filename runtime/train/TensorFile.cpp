@@ -1,4 +1,4 @@
-//===- TensorFile.cpp - Writes tensors, each rank its own bytes -----------===//
+//===- TensorFile.cpp - Writes safetensors files --------------------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.
@@ -8,24 +8,33 @@
 
 #include "runtime/train/TensorFile.h"
 #include "runtime/core/Error.h"
-#include "runtime/train/Safetensors.h"
+#include "runtime/core/Layout.h"
 
+#include <algorithm>
 #include <cstring>
-#include <map>
 #include <nlohmann/json.hpp>
 
 namespace ff::rt {
 
-TensorFilePlan::TensorFilePlan(std::vector<TensorType> tensors)
-    : types(std::move(tensors)) {
+size_t PlannedTensor::bytes() const {
+  size_t bytes = fileDtypeSize(dtype);
+  for (int64_t dim : shape)
+    bytes *= static_cast<size_t>(dim);
+  return bytes;
+}
+
+TensorFilePlan::TensorFilePlan(std::vector<PlannedTensor> tensors, bool weights)
+    : planned(std::move(tensors)) {
   size_t end = 0;
-  for (const TensorType &tensor : types) {
+  if (weights)
+    header = "{\"__metadata__\":{\"format\":\"pt\"}";
+  for (const PlannedTensor &tensor : planned) {
     size_t bytes = tensor.bytes();
-    header += fmt::format(
-        "{}{}:{{\"dtype\":\"{}\",\"shape\":{},\"data_offsets"
-        "\":[{},{}]}}",
-        header.empty() ? "{" : ",", nlohmann::json(tensor.name).dump(),
-        fileDtypeName(tensor.dtype), shapeText(tensor.shape), end, end + bytes);
+    header += fmt::format("{}{}:{{\"dtype\":\"{}\",\"shape\":{},\"data_offsets"
+                          "\":[{},{}]}}",
+                          header.empty() ? "{" : ",",
+                          nlohmann::json(tensor.name).dump(), tensor.dtype,
+                          shapeText(tensor.shape), end, end + bytes);
     offsets.push_back(end);
     end += bytes;
   }
@@ -48,126 +57,109 @@ void TensorFilePlan::create(const std::string &path) const {
 
 void TensorFilePlan::verify(const std::string &path) const {
   SafetensorsFile file(path);
-  if (file.tensors().size() != types.size())
+  for (const PlannedTensor &expected : planned) {
+    auto it = file.tensors().find(expected.name);
+    std::string found = "no such tensor";
+    if (it != file.tensors().end())
+      found = it->second.dtype + " " + shapeText(it->second.shape);
+    std::string wanted = expected.dtype + " " + shapeText(expected.shape);
+    if (found != wanted)
+      fail("'{}' in {}: expected {}, the file has {}", expected.name, path,
+           wanted, found);
+    if (!expected.bytes())
+      fail("'{}' in {} is empty: its shape is {}", expected.name, path,
+           shapeText(expected.shape));
+  }
+  if (file.tensors().size() != planned.size())
     fail("{} has {} tensors, expected {}", path, file.tensors().size(),
-         types.size());
-  for (const TensorType &type : types) {
-    const FileTensor &tensor = file.tensor(type.name);
-    if (tensor.shape != type.shape || tensor.dtype != fileDtypeName(type.dtype))
-      fail("'{}' in {} has {} {}, expected {} {}", type.name, path,
-           tensor.dtype, shapeText(tensor.shape), fileDtypeName(type.dtype),
-           shapeText(type.shape));
+         planned.size());
+}
+
+const std::string &TensorFilePlan::tensorAt(size_t byte) const {
+  auto it = std::upper_bound(offsets.begin(), offsets.end(), byte);
+  size_t after = static_cast<size_t>(it - offsets.begin());
+  return planned[after ? after - 1 : 0].name;
+}
+
+void TensorFilePlan::checkCoverage(const std::string &path,
+                                   std::vector<Span> spans) const {
+  std::sort(spans.begin(), spans.end(),
+            [](const Span &a, const Span &b) { return a.offset < b.offset; });
+  size_t end = total - dataBytes();
+  auto expect = [&](size_t next) {
+    if (next > end)
+      failInternal("no rank wrote the bytes [{}, {}) of {}, in '{}'", end, next,
+                   path, tensorAt(end));
+    if (next < end)
+      failInternal("several ranks wrote the bytes [{}, {}) of {}, in '{}'",
+                   next, end, path, tensorAt(next));
+  };
+  for (const Span &span : spans) {
+    expect(span.offset);
+    end = span.offset + span.bytes;
   }
+  expect(total);
 }
 
-std::pair<Region, DType> stateRegion(const Metadata &metadata,
-                                     const Layout &layout, size_t group,
-                                     StateKind kind) {
-  const GroupLayout &place = layout.groups[group];
-  switch (kind) {
-  case StateKind::Master:
-    return {place.master, metadata.groups[group].masterDtype};
-  case StateKind::ExpAvg:
-    return {place.expAvg, place.stateDtype};
-  case StateKind::ExpAvgSq:
-    return {place.expAvgSq, place.stateDtype};
-  case StateKind::Ema:
-    return {place.ema, place.stateDtype};
-  case StateKind::Gradient:
-    return {place.grad, place.gradDtype};
-  }
-  failInternal("state kind {}", static_cast<int>(kind));
-}
-
-ParameterFile parameterFile(const Metadata &metadata, const Layout &layout,
-                            const std::string &path, StateKind kind,
-                            int component) {
-  std::vector<std::pair<size_t, size_t>> params;
-  std::vector<TensorType> tensors;
-  for (size_t g = 0; g < metadata.groups.size(); ++g) {
-    const Group &group = metadata.groups[g];
-    if (component < 0 ? !group.trainable : group.component != component)
-      continue;
-    DType dtype = stateRegion(metadata, layout, g, kind).second;
-    for (size_t p = 0; p < group.params.size(); ++p) {
-      const Param &param = group.params[p];
-      tensors.push_back(
-          {component < 0 ? metadata.fullName(group, param) : param.name, dtype,
-           param.shape});
-      params.emplace_back(g, p);
-    }
-  }
-  return {path, kind, std::move(params), TensorFilePlan(std::move(tensors))};
-}
-
-namespace {
-/// Calls `body(tensor, piece)` for each piece whose parameter is in the file.
-template <typename Body>
-void eachPiece(const ParameterFile &file, const std::vector<OwnedPiece> &pieces,
-               Body &&body) {
-  std::map<std::pair<size_t, size_t>, size_t> tensorOf;
-  for (size_t i = 0; i < file.params.size(); ++i)
-    tensorOf[file.params[i]] = i;
-  for (const OwnedPiece &piece : pieces) {
-    auto it = tensorOf.find({piece.group, piece.param});
-    if (it != tensorOf.end())
-      body(it->second, piece);
-  }
-}
-} // namespace
-
-void writePieces(const ParameterFile &file, const std::string &path,
-                 const Metadata &metadata, const Layout &layout,
-                 const Arena &arena, const std::vector<OwnedPiece> &pieces) {
-  DurableFile out(path, false);
-  eachPiece(file, pieces, [&](size_t tensor, const OwnedPiece &piece) {
-    auto [region, dtype] =
-        stateRegion(metadata, layout, piece.group, file.kind);
-    size_t size = dtypeSize(dtype);
-    out.write(arena.at<char>(region) +
-                  static_cast<size_t>(piece.sliceBegin) * size,
-              static_cast<size_t>(piece.count) * size,
-              file.plan.offset(tensor) +
-                  static_cast<size_t>(piece.paramBegin) * size);
-  });
-  out.sync();
-}
-
-void readPieces(const ParameterFile &file, const std::string &path,
-                StateKind target, const Metadata &metadata,
-                const Layout &layout, const Arena &arena,
-                const std::vector<OwnedPiece> &pieces) {
-  SafetensorsFile in(path);
-  const std::vector<TensorType> &types = file.plan.tensors();
-  std::map<std::string, const TensorType *> expected;
+std::vector<PlannedTensor>
+plannedTensors(const std::vector<TensorType> &types) {
+  std::vector<PlannedTensor> tensors;
   for (const TensorType &type : types)
-    expected[type.name] = &type;
-  for (const auto &entry : in.tensors()) {
-    auto it = expected.find(entry.first);
-    if (it == expected.end())
-      fail("{} holds '{}', which the spec does not train; fix: the spec that "
-           "made the checkpoint, or --resume none",
-           path, entry.first);
-    if (entry.second.shape != it->second->shape)
-      fail("'{}' in {} has the shape {}, the spec needs {}", entry.first, path,
-           shapeText(entry.second.shape), shapeText(it->second->shape));
+    tensors.push_back({type.name, fileDtypeName(type.dtype), type.shape});
+  return tensors;
+}
+
+double readElements(const SafetensorsFile &file, const FileTensor &tensor,
+                    int64_t first, int64_t count, DType dtype, void *out,
+                    std::vector<char> &staging) {
+  size_t size = dtypeSize(dtype);
+  char *to = static_cast<char *>(out);
+  DType from;
+  if (!parseFileDtype(tensor.dtype, from) || from == dtype) {
+    file.read(tensor, static_cast<size_t>(first) * size,
+              static_cast<size_t>(count) * size, to);
+    return 0;
   }
-  for (const TensorType &type : types)
-    if (!in.tensors().count(type.name))
-      fail("{} lacks '{}', which the spec trains; fix: the spec that made the "
-           "checkpoint, or --resume none",
-           path, type.name);
-  eachPiece(file, pieces, [&](size_t index, const OwnedPiece &piece) {
-    const FileTensor &tensor = in.tensor(types[index].name);
-    auto [region, dtype] = stateRegion(metadata, layout, piece.group, target);
-    const char *from = in.data(tensor) + static_cast<size_t>(piece.paramBegin) *
-                                             fileDtypeSize(tensor.dtype);
-    char *to = arena.at<char>(region) +
-               static_cast<size_t>(piece.sliceBegin) * dtypeSize(dtype);
-    if (!convertFromFile(tensor.dtype, from, dtype, to, piece.count, false))
-      fail("'{}' in {} has dtype {}", types[index].name, path, tensor.dtype);
-    in.forget(tensor);
-  });
+  staging.resize(stagingBytes);
+  size_t fromSize = dtypeSize(from);
+  auto chunk = static_cast<int64_t>(stagingBytes / fromSize);
+  double overflow = 0;
+  for (int64_t i = 0; i < count; i += chunk) {
+    int64_t n = std::min(chunk, count - i);
+    char *piece = to + static_cast<size_t>(i) * size;
+    file.read(tensor, static_cast<size_t>(first + i) * fromSize,
+              static_cast<size_t>(n) * fromSize, staging.data());
+    convertElements(from, staging.data(), dtype, piece, n);
+    overflow = std::max(overflow,
+                        largestOverflow(from, staging.data(), dtype, piece, n));
+  }
+  return overflow;
+}
+
+double writeElements(DurableFile &file, size_t offset, const std::string &to,
+                     DType dtype, const void *data, int64_t count,
+                     std::vector<char> &staging) {
+  size_t size = dtypeSize(dtype);
+  const char *from = static_cast<const char *>(data);
+  DType target;
+  if (!parseFileDtype(to, target) || target == dtype) {
+    file.write(from, static_cast<size_t>(count) * size, offset);
+    return 0;
+  }
+  staging.resize(stagingBytes);
+  size_t toSize = dtypeSize(target);
+  auto chunk = static_cast<int64_t>(stagingBytes / toSize);
+  double overflow = 0;
+  for (int64_t i = 0; i < count; i += chunk) {
+    int64_t n = std::min(chunk, count - i);
+    const char *piece = from + static_cast<size_t>(i) * size;
+    convertElements(dtype, piece, target, staging.data(), n);
+    overflow = std::max(
+        overflow, largestOverflow(dtype, piece, target, staging.data(), n));
+    file.write(staging.data(), static_cast<size_t>(n) * toSize,
+               offset + static_cast<size_t>(i) * toSize);
+  }
+  return overflow;
 }
 
 } // namespace ff::rt

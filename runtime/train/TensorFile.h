@@ -1,4 +1,4 @@
-//===- TensorFile.h - Writes safetensors files, each rank its own bytes ---===//
+//===- TensorFile.h - Writes safetensors files ----------------------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.
@@ -9,26 +9,40 @@
 #ifndef FF_RUNTIME_TRAIN_TENSORFILE_H
 #define FF_RUNTIME_TRAIN_TENSORFILE_H
 
-#include "runtime/core/Arena.h"
+#include "runtime/core/Metadata.h"
 #include "runtime/train/DurableFile.h"
-#include "runtime/train/Parameters.h"
-
-#include <string>
-#include <vector>
+#include "runtime/train/Safetensors.h"
 
 namespace ff::rt {
 
+/// A tensor of a file that is to be written.
+struct PlannedTensor {
+  std::string name;
+  std::string dtype; ///< in the file, such as "BF16"
+  std::vector<int64_t> shape;
+
+  size_t bytes() const;
+};
+
+/// Bytes of a file that were written.
+struct Span {
+  size_t offset, bytes;
+};
+
 /// The tensors of a file and where their bytes lie. Every rank computes the
-/// same plan; no tensor is ever gathered.
+/// same plan and writes its bytes; no tensor is ever gathered.
 class TensorFilePlan {
 public:
-  /// Places `tensors` in this order.
-  explicit TensorFilePlan(std::vector<TensorType> tensors);
+  /// Places `tensors` in this order. A file of weights says in its header that
+  /// it is of PyTorch, without which some libraries refuse it.
+  explicit TensorFilePlan(std::vector<PlannedTensor> tensors,
+                          bool weights = false);
 
-  const std::vector<TensorType> &tensors() const { return types; }
+  const std::vector<PlannedTensor> &tensors() const { return planned; }
   /// Byte in the file of the first element of tensor `index`.
   size_t offset(size_t index) const { return offsets[index]; }
   size_t totalBytes() const { return total; }
+  size_t dataBytes() const { return total - 8 - header.size(); }
 
   /// Creates the file with its header and its final size: rank 0 does it.
   void create(const std::string &path) const;
@@ -37,47 +51,33 @@ public:
   /// plan.
   void verify(const std::string &path) const;
 
+  /// An Error where `spans`, what all ranks wrote, leaves a byte of a tensor
+  /// out or names one twice.
+  void checkCoverage(const std::string &path, std::vector<Span> spans) const;
+
 private:
-  std::vector<TensorType> types;
+  const std::string &tensorAt(size_t byte) const;
+
+  std::vector<PlannedTensor> planned;
   std::vector<size_t> offsets;
   std::string header;
   size_t total = 0;
 };
 
-/// What of a parameter is written or read.
-enum class StateKind { Master, ExpAvg, ExpAvgSq, Ema, Gradient };
+std::vector<PlannedTensor> plannedTensors(const std::vector<TensorType> &types);
 
-/// The parameters of a plan, in its order.
-struct ParameterFile {
-  std::string path; ///< below the folder of the checkpoint
-  StateKind kind;
-  std::vector<std::pair<size_t, size_t>> params; ///< group and parameter
-  TensorFilePlan plan;
-};
+/// Reads `count` elements of a tensor, from element `first` on, in chunks of
+/// `staging`. Returns the largest finite value that became infinite, or 0.
+/// Types that are not ours are read as the bytes that they are.
+double readElements(const SafetensorsFile &file, const FileTensor &tensor,
+                    int64_t first, int64_t count, DType dtype, void *out,
+                    std::vector<char> &staging);
 
-/// One file of a kind of state. `component` < 0 takes the trainable parameters
-/// of all components, named `component.parameter`; else all parameters of one
-/// component, named as its own.
-ParameterFile parameterFile(const Metadata &metadata, const Layout &layout,
-                            const std::string &path, StateKind kind,
-                            int component);
-
-/// The memory of a kind of state of a group, and its dtype.
-std::pair<Region, DType> stateRegion(const Metadata &metadata,
-                                     const Layout &layout, size_t group,
-                                     StateKind kind);
-
-/// Writes the bytes of this rank to the file, and syncs it.
-void writePieces(const ParameterFile &file, const std::string &path,
-                 const Metadata &metadata, const Layout &layout,
-                 const Arena &arena, const std::vector<OwnedPiece> &pieces);
-
-/// Reads the own part of every tensor of the file into `target`. An Error where
-/// the tensors of the file are not those of the plan.
-void readPieces(const ParameterFile &file, const std::string &path,
-                StateKind target, const Metadata &metadata,
-                const Layout &layout, const Arena &arena,
-                const std::vector<OwnedPiece> &pieces);
+/// Writes `count` elements at byte `offset`, converted to the dtype `to` of the
+/// file, in chunks of `staging`. Returns what readElements returns.
+double writeElements(DurableFile &file, size_t offset, const std::string &to,
+                     DType dtype, const void *data, int64_t count,
+                     std::vector<char> &staging);
 
 } // namespace ff::rt
 

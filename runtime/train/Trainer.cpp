@@ -16,7 +16,6 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/file.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 namespace ff::rt {
@@ -34,10 +33,11 @@ Trainer::Trainer(const RunSetup &setup)
       comm(setup.comm), entry(setup.entry(train.program)),
       ctx(metadata, RunMode::Train, comm),
       optimizer(metadata, ctx.layout, ctx.arena, comm.shardIndex()),
-      checkpointer(metadata, ctx.layout, ctx.arena, comm, setup.options.out),
-      data(setup.options.data.empty() ? metadata.data->files
-                                      : setup.options.data,
-           metadata.data->fields, ctx.program.inputs),
+      dataFiles(setup.options.data.empty() ? metadata.data->files
+                                           : setup.options.data),
+      checkpointer(metadata, ctx.layout, ctx.arena, comm, setup.options.out,
+                   dataFiles),
+      data(dataFiles, metadata.data->fields, ctx.program.inputs),
       lastStep(setup.options.steps >= 0 ? setup.options.steps : train.steps) {
   if (ctx.program.outputs.size() != 1 || ctx.program.outputs[0].numel() != 1 ||
       (ctx.program.outputs[0].dtype != FF_F32 &&
@@ -74,7 +74,8 @@ void Trainer::restore() {
     warn(text);
   loadParameters(metadata, ctx.layout, ctx.arena, comm.shardIndex());
   if (found) {
-    checkpointer.load(*found);
+    for (const std::string &text : checkpointer.load(*found))
+      warn(text);
     doneSteps = savedStep = found->step;
     doneSamples = found->samples;
   }
@@ -92,26 +93,30 @@ void Trainer::restore() {
   if (found)
     log->note(
         fmt::format("resumed from {} at step {}", found->path, found->step));
-  warnAboutSpace();
+  checkSpace();
 }
 
-void Trainer::warnAboutSpace() const {
-  struct statvfs info;
-  if (statvfs(setup.options.out.c_str(), &info) != 0)
+void Trainer::checkSpace() const {
+  const CheckpointPolicy &policy = metadata.checkpoint;
+  const std::string &out = setup.options.out;
+  std::optional<uint64_t> free = freeBytes(out);
+  if (!free)
     return;
-  auto free =
-      static_cast<double>(info.f_bavail) * static_cast<double>(info.f_frsize);
-  auto existing =
-      static_cast<double>(checkpointFolders(setup.options.out).size());
-  auto one = static_cast<double>(checkpointer.bytes());
+  uint64_t one = checkpointer.bytes();
+  auto keep = static_cast<uint64_t>(std::max<int64_t>(policy.keep, 1));
+  bool saves = policy.every > 0 || policy.atEnd;
+  if (one > *free && saves && doneSteps < lastStep)
+    fail("a checkpoint needs {} bytes in {}, which has {} bytes free; fix: "
+         "another --out, or free {} bytes",
+         one, out, *free, one - *free);
   // One more than is kept: the new one is complete before the oldest goes.
-  double need =
-      one * (static_cast<double>(metadata.checkpoint.keep) + 1 - existing);
-  if (need > free)
-    warn(fmt::format("checkpoints will need {:.0f} bytes more in {}, which has "
-                     "{:.0f} bytes free; fix: a smaller checkpoint.keep ({}), "
-                     "or another --out",
-                     need, setup.options.out, free, metadata.checkpoint.keep));
+  uint64_t existing = checkpointFolders(out).size();
+  uint64_t more = keep + 1 > existing ? keep + 1 - existing : 1;
+  if (one * more > *free)
+    warn(fmt::format("checkpoints will need {} bytes more in {} ({} of {} "
+                     "bytes), which has {} bytes free; fix: a smaller "
+                     "checkpoint.keep ({}), or another --out",
+                     one * more, out, more, one, *free, policy.keep));
 }
 
 void Trainer::run() {
@@ -153,6 +158,8 @@ void Trainer::run() {
     if (comm.world() == 1)
       log->note(replayMatmuls());
   }
+  if (setup.options.reportMemory && log)
+    log->note(ctx.memoryReport());
   if (!saveError.empty())
     fail("the last checkpoint was not saved: {}", saveError);
 }
@@ -301,13 +308,12 @@ Trainer::StepResult Trainer::step() {
 void Trainer::dumpGradients() {
   const std::string &path = setup.options.dumpGradients;
   ParameterFile file =
-      parameterFile(metadata, ctx.layout, path, StateKind::Gradient, -1);
+      stateFile(metadata, ctx.layout, path, StateKind::Gradient);
   if (comm.rank == 0)
     file.plan.create(path);
   comm.barrier();
-  if (comm.replicateIndex() == 0)
-    writePieces(file, path, metadata, ctx.layout, ctx.arena,
-                optimizer.pieces());
+  writePieces(file, path, metadata, ctx.layout, ctx.arena,
+              writtenPieces(metadata, ctx.layout, comm.mesh, comm.rank));
   comm.barrier();
 }
 

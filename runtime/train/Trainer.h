@@ -43,7 +43,8 @@ private:
   };
 
   void restore();
-  void warnAboutSpace() const;
+  /// An Error where no checkpoint fits on the disk, a warning where few do.
+  void checkSpace() const;
   StepResult step();
   /// Runs the matmuls of the last step again, alone, and says how long a step
   /// takes in comparison.
@@ -63,6 +64,7 @@ private:
   const ff_entry &entry;
   ff_ctx ctx;
   Optimizer optimizer;
+  const std::vector<std::string> &dataFiles; ///< of the spec or --data
   Checkpointer checkpointer;
   DataSet data;
   std::unique_ptr<Prefetcher> prefetcher;

@@ -13,8 +13,9 @@
 // the interpreter stands in for the host program. Kernels run in uneven pieces,
 // which must not matter.
 //
-// Attributes on a function: test.tolerance (absolute and relative),
-// test.range = [lo, hi] of the arguments; integers are in [0, hi].
+// Attributes on a function: test.tolerance (absolute and relative) of all
+// results, by default a few steps of their type; test.range = [lo, hi] of the
+// arguments; integers are in [0, hi] and wrap around.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,6 +36,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
@@ -43,6 +45,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <random>
 #include <thread>
 
@@ -55,6 +58,8 @@ static cl::opt<bool> bench("bench", cl::desc("Time each launch"));
 static cl::opt<bool> timing("time-compilation", cl::desc("Time compilation"));
 static cl::opt<unsigned> threads("bench-threads", cl::init(1),
                                  cl::desc("Threads of --bench"));
+static cl::opt<bool> calls("calls",
+                           cl::desc("List the functions that kernels call"));
 static cl::opt<int64_t> vectorBytes("vector-bytes", cl::init(64));
 
 using Kernel = void (*)(void *const *, int64_t, int64_t);
@@ -81,8 +86,6 @@ struct Buffer {
   size_t width() const {
     return std::max(1u, type.getElementTypeBitWidth() / 8);
   }
-  template <typename T> T *as() { return reinterpret_cast<T *>(bytes.data()); }
-
   bool guardIsIntact() const {
     return std::all_of(bytes.end() - kGuard, bytes.end(),
                        [](char c) { return c == kFill; });
@@ -93,43 +96,45 @@ struct Buffer {
 };
 } // namespace
 
-/// Calls `f` with a value of the C type of `element`.
-template <typename F> static void dispatch(Type element, F f) {
-  if (element.isF32())
-    f(float());
-  else if (element.isF64())
-    f(double());
-  else if (element.isInteger(64))
-    f(int64_t());
-  else if (element.isInteger(32))
-    f(int32_t());
-  else
-    f(int8_t());
-}
-
 static Buffer toBuffer(const HostTensor &tensor) {
   Buffer buffer(tensor.type);
-  dispatch(tensor.type.getElementType(), [&](auto zero) {
-    auto *data = buffer.as<decltype(zero)>();
-    for (int64_t i = 0; i < tensor.size(); ++i)
-      data[i] = static_cast<decltype(zero)>(tensor.data[i]);
-  });
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    uint64_t bits = toBits(tensor.type.getElementType(), tensor.data[i]);
+    // Little endian, as all machines that kernels are made for.
+    std::memcpy(buffer.bytes.data() + i * buffer.width(), &bits,
+                buffer.width());
+  }
   return buffer;
 }
 
 static HostTensor toTensor(Buffer &buffer) {
   HostTensor tensor = filledTensor(buffer.type, 0);
-  dispatch(buffer.type.getElementType(), [&](auto zero) {
-    auto *data = buffer.as<decltype(zero)>();
-    for (int64_t i = 0; i < tensor.size(); ++i)
-      tensor.data[i] = static_cast<double>(data[i]);
-  });
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, buffer.bytes.data() + i * buffer.width(),
+                buffer.width());
+    tensor.data[i] = fromBits(buffer.type.getElementType(), bits);
+  }
   return tensor;
 }
 
 //===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//
+
+static void listCalls(llvm::MemoryBufferRef buffer) {
+  auto file = llvm::object::ObjectFile::createObjectFile(buffer);
+  if (!file)
+    return llvm::logAllUnhandledErrors(file.takeError(), llvm::errs());
+  for (const llvm::object::SymbolRef &symbol : (*file)->symbols()) {
+    auto flags = symbol.getFlags();
+    auto name = symbol.getName();
+    if (!flags || !name)
+      continue;
+    if (*flags & llvm::object::SymbolRef::SF_Undefined && !name->empty())
+      llvm::outs() << "calls " << *name << "\n";
+  }
+}
 
 /// Machine code of the kernels in `module`.
 static std::unique_ptr<llvm::orc::LLJIT> compileKernels(ModuleOp module) {
@@ -152,12 +157,14 @@ static std::unique_ptr<llvm::orc::LLJIT> compileKernels(ModuleOp module) {
     llvm::outs() << llvm::format("to LLVM dialect %.1f ms, to object %.1f ms\n",
                                  (lowered - start) * 1e3,
                                  (seconds() - lowered) * 1e3);
+  llvm::StringRef bytes(object.data(), object.size());
+  if (calls)
+    listCalls(llvm::MemoryBufferRef(bytes, "kernels"));
   auto jit = check(llvm::orc::LLJITBuilder().create());
   jit->getMainJITDylib().addGenerator(
       check(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
           jit->getDataLayout().getGlobalPrefix())));
-  check(jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(
-      llvm::StringRef(object.data(), object.size()))));
+  check(jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(bytes)));
   return jit;
 }
 
@@ -239,8 +246,8 @@ static HostTensor randomTensor(func::FuncOp function, RankedTensorType type,
       value = rng() % (static_cast<int64_t>(hi) + 1);
     else
       value = std::uniform_real_distribution<double>(lo, hi)(rng);
-    if (type.getElementType().isF32())
-      value = static_cast<float>(value);
+    value =
+        fromBits(type.getElementType(), toBits(type.getElementType(), value));
   }
   return tensor;
 }
@@ -257,6 +264,17 @@ static double compareTensors(const HostTensor &want, const HostTensor &got,
     worst = std::max(worst, std::isnan(error) ? 1e30 : error);
   }
   return worst;
+}
+
+/// What a result of type `element` may differ by; integers are exact.
+static double toleranceOf(Type element) {
+  if (element.isF64())
+    return 1e-12;
+  if (element.isF32())
+    return 1e-5;
+  if (element.isBF16())
+    return 0x1p-7;
+  return element.isF16() ? 0x1p-10 : 0;
 }
 
 static bool testFunction(func::FuncOp function, ModuleOp lowered,
@@ -279,19 +297,16 @@ static bool testFunction(func::FuncOp function, ModuleOp lowered,
                        args, options);
   if (failed(want) || failed(got))
     return false;
-  double tolerance = 1e-5;
-  if (llvm::any_of(function.getResultTypes(), [](Type type) {
-        return getElementTypeOrSelf(type).isF64();
-      }))
-    tolerance = 1e-12;
-  if (auto attr = function->getAttrOfType<FloatAttr>("test.tolerance"))
-    tolerance = attr.getValueAsDouble();
+  auto given = function->getAttrOfType<FloatAttr>("test.tolerance");
   double worst = 0;
-  for (auto [a, b] : llvm::zip_equal(*want, *got))
+  for (auto [a, b] : llvm::zip_equal(*want, *got)) {
+    double tolerance =
+        given ? given.getValueAsDouble() : toleranceOf(a.type.getElementType());
     worst = std::max(worst, compareTensors(a, b, tolerance));
+  }
   bool passed = worst <= 1;
   llvm::outs() << function.getName() << ": " << (passed ? "ok" : "WRONG")
-               << llvm::format(", error %.2g of %.1g\n", worst, tolerance);
+               << llvm::format(", %.2g of the tolerance\n", worst);
   return passed;
 }
 

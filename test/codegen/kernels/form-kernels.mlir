@@ -90,3 +90,53 @@ func.func @unused_is_gone(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32>
   %1 = arith.addf %x, %y : tensor<4xf32>
   return %1 : tensor<4xf32>
 }
+
+// Conversions are elementwise operations like others; what a matmul reads is rounded to memory once.
+// CHECK-LABEL: @conversions
+func.func @conversions(%x: tensor<8x16xbf16>, %w: tensor<4x16xi8>, %s: tensor<4xf32>) -> tensor<8x4xbf16> {
+  // CHECK-DAG: %[[W:.*]] = ff.fused(%arg1, %{{.*}}) domain [4, 16] reduced 0 : (tensor<4x16xi8>, tensor<4x16xf32>) -> tensor<4x16xbf16>
+  // CHECK-DAG: %[[N:.*]] = ff.fused(%arg0) domain [8, 16] reduced 1 : (tensor<8x16xbf16>) -> tensor<8x16xbf16>
+  // CHECK: %[[M:.*]] = ff.matmul %[[N]], %[[W]] {transpose_rhs}
+  // CHECK: ff.fused(%[[M]]) domain [8, 4] reduced 0 : (tensor<8x4xbf16>) -> tensor<8x4xbf16>
+  // CHECK-NOT: ff.fused
+  %f = arith.extf %x : tensor<8x16xbf16> to tensor<8x16xf32>
+  %d = arith.constant dense<1.0> : tensor<8xf32>
+  %m = ff.reduce <sum> %f dims [1] : tensor<8x16xf32> to tensor<8xf32>
+  %r = arith.divf %d, %m : tensor<8xf32>
+  %b = ff.broadcast %r dims [0] : tensor<8xf32> to tensor<8x16xf32>
+  %n = arith.mulf %f, %b : tensor<8x16xf32>
+  %nt = arith.truncf %n : tensor<8x16xf32> to tensor<8x16xbf16>
+  %wf = arith.sitofp %w : tensor<4x16xi8> to tensor<4x16xf32>
+  %sb = ff.broadcast %s dims [0] : tensor<4xf32> to tensor<4x16xf32>
+  %ws = arith.mulf %wf, %sb : tensor<4x16xf32>
+  %wt = arith.truncf %ws : tensor<4x16xf32> to tensor<4x16xbf16>
+  %p = ff.matmul %nt, %wt {transpose_rhs} : tensor<8x16xbf16>, tensor<4x16xbf16> to tensor<8x4xbf16>
+  %pf = arith.extf %p : tensor<8x4xbf16> to tensor<8x4xf32>
+  %e = math.exp %pf : tensor<8x4xf32>
+  %et = arith.truncf %e : tensor<8x4xf32> to tensor<8x4xbf16>
+  return %et : tensor<8x4xbf16>
+}
+
+// Kernels that read one value each convert it themselves: no f32 copy of it lies in memory.
+// CHECK-LABEL: @conversions_are_repeated
+func.func @conversions_are_repeated(%x: tensor<8x16xbf16>, %w: tensor<16xbf16>) -> (tensor<8xf32>, tensor<16xf32>) {
+  // CHECK: %[[B:.*]] = ff.broadcast %arg1 dims [1] : tensor<16xbf16> to tensor<8x16xbf16>
+  // CHECK: %[[S:.*]] = ff.fused(%[[B]], %arg0) {{.*}} columns [0] : (tensor<8x16xbf16>, tensor<8x16xbf16>) -> tensor<16xf32>
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT: arith.extf
+  // CHECK-NEXT: arith.extf
+  // CHECK-NOT: arith.extf
+  // CHECK: ff.yield
+  // CHECK: %[[R:.*]] = ff.fused(%arg0, %[[B]]) domain [8, 16] reduced 1 : (tensor<8x16xbf16>, tensor<8x16xbf16>) -> tensor<8xf32>
+  // CHECK: return %[[R]], %[[S]]
+  %f = arith.extf %x : tensor<8x16xbf16> to tensor<8x16xf32>
+  %wf = arith.extf %w : tensor<16xbf16> to tensor<16xf32>
+  %b = ff.broadcast %wf dims [1] : tensor<16xf32> to tensor<8x16xf32>
+  %m = arith.mulf %f, %b : tensor<8x16xf32>
+  %s = arith.mulf %m, %f : tensor<8x16xf32>
+  %c = ff.reduce <sum> %s dims [0] : tensor<8x16xf32> to tensor<16xf32>
+  %e = math.exp %f : tensor<8x16xf32>
+  %p = arith.mulf %e, %b : tensor<8x16xf32>
+  %r = ff.reduce <sum> %p dims [1] : tensor<8x16xf32> to tensor<8xf32>
+  return %r, %c : tensor<8xf32>, tensor<16xf32>
+}

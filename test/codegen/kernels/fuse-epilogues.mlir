@@ -46,3 +46,27 @@ func.func @product_used_elsewhere(%x: tensor<8x64xf32>, %w: tensor<64x32xf32>, %
   %s = arith.addf %m, %b : tensor<8x32xf32>
   return %m, %s : tensor<8x32xf32>, tensor<8x32xf32>
 }
+
+// The product is rounded before the bias is added, as written.
+// CHECK-LABEL: @rounded_between
+func.func @rounded_between(%x: tensor<8x64xbf16>, %w: tensor<64x32xbf16>, %bias: tensor<32xbf16>) -> tensor<8x32xbf16> {
+  // CHECK: ff.matmul %arg0, %arg1 :
+  // CHECK: arith.addf
+  // CHECK: ff.activation
+  %m = ff.matmul %x, %w : tensor<8x64xbf16>, tensor<64x32xbf16> to tensor<8x32xbf16>
+  %b = ff.broadcast %bias dims [1] : tensor<32xbf16> to tensor<8x32xbf16>
+  %s = arith.addf %m, %b : tensor<8x32xbf16>
+  %y = ff.activation <relu> %s : tensor<8x32xbf16>
+  return %y : tensor<8x32xbf16>
+}
+
+// CHECK-LABEL: @wide_result
+func.func @wide_result(%x: tensor<8x64xbf16>, %w: tensor<64x32xbf16>, %bias: tensor<32xf32>) -> tensor<8x32xf32> {
+  // CHECK: ff.matmul %arg0, %arg1 bias %arg2 : tensor<32xf32> {activation = #ff.activation_kind<relu>} : tensor<8x64xbf16>, tensor<64x32xbf16> to tensor<8x32xf32>
+  // CHECK-NEXT: return
+  %m = ff.matmul %x, %w : tensor<8x64xbf16>, tensor<64x32xbf16> to tensor<8x32xf32>
+  %b = ff.broadcast %bias dims [1] : tensor<32xf32> to tensor<8x32xf32>
+  %s = arith.addf %m, %b : tensor<8x32xf32>
+  %y = ff.activation <relu> %s : tensor<8x32xf32>
+  return %y : tensor<8x32xf32>
+}

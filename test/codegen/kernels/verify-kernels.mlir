@@ -49,3 +49,11 @@ func.func @k5_twice() -> (tensor<3xf32>, tensor<3xf32>) {
   // expected-error @+1 {{returns one value twice, as result 1}}
   return %s, %s : tensor<3xf32>, tensor<3xf32>
 }
+
+// -----
+
+func.func @k6_narrow(%g: tensor<8x10xbf16>, %i: tensor<8xi64>) -> tensor<5x10xbf16> {
+  // expected-error @+1 {{makes 'tensor<5x10xbf16>', but the runtime makes f32 and f64}}
+  %1 = ff.embedding_backward %g[%i] : tensor<8x10xbf16>, tensor<8xi64> to tensor<5x10xbf16>
+  return %1 : tensor<5x10xbf16>
+}

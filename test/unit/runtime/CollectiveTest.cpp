@@ -95,19 +95,22 @@ template <typename T> bool checkReduce(Communicator &comm, DType dtype) {
 }
 
 bool checkAllReduce(Communicator &comm) {
-  for (int64_t n : {1, 3, 16, 101}) {
-    std::vector<double> data(n);
-    for (int64_t i = 0; i < n; ++i)
-      data[i] = comm.replicateIndex() + 0.5 * static_cast<double>(i);
-    std::vector<char> scratch(2 * 1024);
-    comm.allReduce(Axis::Replicate, FF_F64, data.data(), n, scratch.data(),
-                   scratch.size());
-    double ranks = static_cast<double>(comm.mesh.replicate);
-    for (int64_t i = 0; i < n; ++i)
-      if (data[i] !=
-          ranks * (ranks - 1) / 2 + ranks * 0.5 * static_cast<double>(i))
-        return false;
-  }
+  for (Axis axis : {Axis::Replicate, Axis::Shard})
+    for (int64_t n : {1, 3, 16, 101}) {
+      int index =
+          axis == Axis::Shard ? comm.shardIndex() : comm.replicateIndex();
+      std::vector<double> data(n);
+      for (int64_t i = 0; i < n; ++i)
+        data[i] = index + 0.5 * static_cast<double>(i);
+      std::vector<char> scratch(2 * 1024);
+      comm.allReduce(axis, FF_F64, data.data(), n, scratch.data(),
+                     scratch.size());
+      double ranks = static_cast<double>(comm.size(axis));
+      for (int64_t i = 0; i < n; ++i)
+        if (data[i] !=
+            ranks * (ranks - 1) / 2 + ranks * 0.5 * static_cast<double>(i))
+          return false;
+    }
   return true;
 }
 

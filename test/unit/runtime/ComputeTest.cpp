@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 using namespace ff::rt;
 using namespace ff::rt::test;
@@ -52,23 +53,70 @@ int64_t extent(const std::vector<int64_t> &batch, int64_t rows, int64_t columns,
   return last + 1;
 }
 
+/// Elements of any float type, and what they are as numbers.
+struct Elements {
+  DType dtype;
+  std::vector<char> bytes;
+
+  Elements(DType dtype, size_t n) : dtype(dtype), bytes(n * dtypeSize(dtype)) {}
+  Elements(DType dtype, const std::vector<float> &values)
+      : Elements(dtype, values.size()) {
+    convertElements(FF_F32, values.data(), dtype, bytes.data(),
+                    static_cast<int64_t>(values.size()));
+  }
+  std::vector<float> numbers() const {
+    std::vector<float> values(bytes.size() / dtypeSize(dtype));
+    convertElements(dtype, bytes.data(), FF_F32, values.data(),
+                    static_cast<int64_t>(values.size()));
+    return values;
+  }
+};
+
+/// One matmul of `a`, `b` and perhaps `bias`.
+Elements runMatmul(const MatmulType &type, const Elements &a, const Elements &b,
+                   const Elements &bias, bool alwaysWiden) {
+  Elements c(type.resultDtype(),
+             extent(type.batch, type.m, type.n, type.cStrides));
+  Matmuls matmuls({type}, alwaysWiden);
+  // A guard behind the scratchpad: it must be as large as it says.
+  size_t size = matmuls.scratchBytes();
+  std::vector<char> memory(size + 128, 0x5a);
+  auto at = (reinterpret_cast<uintptr_t>(memory.data()) + 63) / 64 * 64;
+  char *scratch = reinterpret_cast<char *>(at);
+  matmuls.setScratch(scratch);
+  matmuls.run(0, a.bytes.data(), b.bytes.data(),
+              type.bias ? bias.bytes.data() : nullptr, c.bytes.data());
+  for (char *end = scratch + size; end < memory.data() + memory.size(); ++end)
+    EXPECT_EQ(*end, 0x5a);
+  if (!alwaysWiden)
+    EXPECT_EQ(size, matmulScratchBytes({type}));
+  return c;
+}
+
+/// What a result of `dtype` may be off by, relative to 1 + |result|.
+double toleranceOf(DType dtype) {
+  return dtype == FF_BF16 ? 0x1p-7 : dtype == FF_F16 ? 0x1p-10 : 1e-5;
+}
+
 /// Runs a matmul and compares it with loops in f64.
-void checkMatmul(const MatmulType &type, double tolerance = 1e-5) {
-  std::vector<float> a(extent(type.batch, type.m, type.k, type.aStrides));
-  std::vector<float> b(extent(type.batch, type.k, type.n, type.bStrides));
-  std::vector<float> c(extent(type.batch, type.m, type.n, type.cStrides));
-  std::vector<float> bias(type.n);
-  for (size_t i = 0; i < a.size(); ++i)
-    a[i] = static_cast<float>(std::sin(0.7 * i + 0.1));
-  for (size_t i = 0; i < b.size(); ++i)
-    b[i] = static_cast<float>(std::cos(0.3 * i));
-  for (size_t i = 0; i < bias.size(); ++i)
-    bias[i] = static_cast<float>(0.1 * i);
-  Matmuls matmuls({type});
-  std::vector<char> scratch(matmuls.scratchBytes() + 64);
-  matmuls.setScratch(scratch.data());
-  matmuls.run(0, a.data(), b.data(), type.bias ? bias.data() : nullptr,
-              c.data());
+void checkMatmul(const MatmulType &type, double tolerance = 0,
+                 bool alwaysWiden = false) {
+  tolerance = std::max(tolerance, toleranceOf(type.resultDtype()));
+  std::vector<float> av(extent(type.batch, type.m, type.k, type.aStrides));
+  std::vector<float> bv(extent(type.batch, type.k, type.n, type.bStrides));
+  std::vector<float> biasv(type.n);
+  for (size_t i = 0; i < av.size(); ++i)
+    av[i] = static_cast<float>(std::sin(0.7 * i + 0.1));
+  for (size_t i = 0; i < bv.size(); ++i)
+    bv[i] = static_cast<float>(std::cos(0.3 * i));
+  for (size_t i = 0; i < biasv.size(); ++i)
+    biasv[i] = static_cast<float>(0.1 * i);
+  Elements aIn(type.dtype, av), bIn(type.dtype, bv);
+  Elements biasIn(type.resultDtype(), biasv);
+  Elements cOut = runMatmul(type, aIn, bIn, biasIn, alwaysWiden);
+  EXPECT_EQ(cOut.bytes, runMatmul(type, aIn, bIn, biasIn, alwaysWiden).bytes);
+  std::vector<float> a = aIn.numbers(), b = bIn.numbers(), c = cOut.numbers(),
+                     bias = biasIn.numbers();
   size_t batchDims = type.batch.size();
   int64_t batches = std::accumulate(type.batch.begin(), type.batch.end(),
                                     int64_t{1}, std::multiplies<>());
@@ -88,13 +136,28 @@ void checkMatmul(const MatmulType &type, double tolerance = 1e-5) {
                           k * type.aStrides[batchDims + 1]]) *
                  double(b[bAt + k * type.bStrides[batchDims] +
                           n * type.bStrides[batchDims + 1]]);
+        double want = activate(type.activation, sum);
         ASSERT_NEAR(c[cAt + m * type.cStrides[batchDims] +
                       n * type.cStrides[batchDims + 1]],
-                    activate(type.activation, sum), tolerance)
+                    want, tolerance * (1 + std::fabs(want)))
             << index << " " << m << " " << n << " by "
-            << matmuls.implementation(0);
+            << Matmuls({type}, alwaysWiden).implementation(0);
       }
   }
+}
+
+/// `type` with 16-bit operands, by oneDNN's primitives and in f32, with results
+/// of 16 bits and of f32.
+void checkNarrow(MatmulType type, double tolerance = 0) {
+  for (DType dtype : {FF_BF16, FF_F16})
+    for (std::optional<DType> result : {std::optional<DType>(), {FF_F32}})
+      for (bool alwaysWiden : {false, true}) {
+        SCOPED_TRACE(std::string(dtypeName(dtype)) + (result ? " to f32" : "") +
+                     (alwaysWiden ? ", widened" : ""));
+        type.dtype = dtype;
+        type.cDtype = result;
+        checkMatmul(type, tolerance, alwaysWiden);
+      }
 }
 
 MatmulType plain(int64_t m, int64_t n, int64_t k) {
@@ -181,6 +244,85 @@ TEST(Matmul, SizeOneDims) {
   checkMatmul(outer);
 }
 
+TEST(Matmul, NarrowOperands) {
+  checkNarrow(plain(5, 7, 9));
+  checkNarrow(plain(64, 96, 128));
+  checkNarrow(plain(1, 7, 9));
+  checkNarrow(plain(7, 1, 9));
+  checkNarrow(plain(7, 5, 1));
+}
+
+TEST(Matmul, NarrowTransposedOperandsAndResult) {
+  MatmulType type = plain(5, 7, 9);
+  type.aStrides = {1, 5};
+  type.bStrides = {1, 9};
+  checkNarrow(type);
+  type.cStrides = {1, 5};
+  checkNarrow(type);
+}
+
+TEST(Matmul, NarrowBiasAndEveryActivation) {
+  for (Activation activation :
+       {Activation::None, Activation::GeluTanh, Activation::Gelu,
+        Activation::Silu, Activation::Relu, Activation::Tanh,
+        Activation::Sigmoid}) {
+    MatmulType type = plain(6, 10, 4);
+    type.bias = true;
+    type.activation = activation;
+    checkNarrow(type, 1e-4);
+  }
+}
+
+TEST(Matmul, NarrowBatches) {
+  // Columns of a wider buffer, a shared right side, one that cannot fold.
+  MatmulType slice = plain(4, 8, 6);
+  slice.aStrides = {20, 1};
+  slice.cStrides = {11, 1};
+  checkNarrow(slice);
+  MatmulType linear = plain(4, 8, 6);
+  linear.batch = {2, 3};
+  linear.aStrides = {72, 24, 6, 1};
+  linear.bStrides = {0, 0, 8, 1};
+  linear.cStrides = {96, 32, 8, 1};
+  checkNarrow(linear);
+  MatmulType mixed = plain(3, 4, 5);
+  mixed.batch = {2, 3};
+  mixed.aStrides = {15, 0, 5, 1};
+  mixed.bStrides = {0, 20, 4, 1};
+  mixed.cStrides = {36, 12, 4, 1};
+  checkNarrow(mixed);
+  MatmulType heads = plain(6, 6, 4);
+  heads.batch = {2, 3};
+  heads.aStrides = {72, 4, 12, 1};
+  heads.bStrides = {72, 4, 1, 12};
+  heads.cStrides = {108, 36, 6, 1};
+  checkNarrow(heads);
+}
+
+TEST(Matmul, WidenedCopiesAreSplitOverThreads) {
+  setThreads(3);
+  checkNarrow(plain(130, 150, 170));
+  MatmulType strided = plain(130, 150, 170);
+  strided.bStrides = {1, 177};
+  strided.aStrides = {177, 1};
+  checkNarrow(strided);
+  setThreads(1);
+}
+
+// 2⁻⁸ is half a step of bf16 at 1: sums in bf16 would not see it.
+TEST(Matmul, SumsAreF32) {
+  for (bool alwaysWiden : {false, true}) {
+    MatmulType type = plain(1, 1, 513);
+    type.dtype = FF_BF16;
+    type.cDtype = FF_F32;
+    std::vector<float> a(513, 0x1p-8f), b(513, 1);
+    a[0] = 1;
+    Elements c = runMatmul(type, {FF_BF16, a}, {FF_BF16, b},
+                           {FF_F32, std::vector<float>()}, alwaysWiden);
+    EXPECT_EQ(c.numbers()[0], 3.0f);
+  }
+}
+
 TEST(Matmul, F64IsAnInternalError) {
   MatmulType type = plain(2, 2, 2);
   type.dtype = FF_F64;
@@ -197,6 +339,22 @@ TEST(Embedding, LookupAndGradient) {
   std::vector<double> dout = {1, 2, 3, 4, 5, 6, 7, 8}, grad(8, -1);
   embeddingGrad(FF_F64, dout.data(), ids.data(), grad.data(), 4, 4, 2);
   EXPECT_EQ(grad, (std::vector<double>{3, 4, 7, 8, 6, 8, 0, 0}));
+  // Gradients of 16 bits are summed in f32.
+  for (DType dtype : {FF_BF16, FF_F16}) {
+    std::vector<float> small(300, dtype == FF_BF16 ? 0x1p-8f : 0x1p-11f);
+    small[0] = 1;
+    std::vector<int64_t> zeros(300, 0);
+    float sum[2] = {-1, -1};
+    embeddingGrad(dtype, Elements(dtype, small).bytes.data(), zeros.data(), sum,
+                  300, 2, 1);
+    EXPECT_EQ(sum[0], 1 + 299 * small[1]);
+    EXPECT_EQ(sum[1], 0);
+    Elements values(dtype, {0, 1, 10, 11, 20, 21}), rows(dtype, 8);
+    embeddingLookup(dtype, values.bytes.data(), ids.data(), rows.bytes.data(),
+                    4, 3, 2);
+    EXPECT_EQ(rows.numbers(),
+              (std::vector<float>{20, 21, 0, 1, 20, 21, 10, 11}));
+  }
   ids[3] = 3;
   EXPECT_NE(
       errorOf([&] {

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <map>
 
 using namespace ff::rt;
 using namespace ff::rt::test;
@@ -111,6 +112,42 @@ TEST(Layout, PiecesCoverEachParameterOnce) {
         EXPECT_TRUE(std::all_of(param.begin(), param.end(),
                                 [](int count) { return count == 1; }));
   }
+}
+
+TEST(Layout, AllRanksTogetherWriteEachElementOnce) {
+  nlohmann::json json = tinyMetadata();
+  json["groups"][1]["sharded"] = false;
+  Metadata metadata = parseMetadata(json.dump());
+  for (MeshShape mesh : {MeshShape{1, 1}, {1, 3}, {2, 2}, {3, 1}, {4, 5}}) {
+    Layout layout = computeLayout(metadata, {RunMode::Train, mesh, 0});
+    std::map<std::pair<size_t, size_t>, std::vector<int>> seen;
+    for (int rank = 0; rank < mesh.world(); ++rank)
+      for (const OwnedPiece &piece :
+           writtenPieces(metadata, layout, mesh, rank)) {
+        auto &counts = seen[{piece.group, piece.param}];
+        counts.resize(metadata.groups[piece.group].params[piece.param].numel());
+        for (int64_t i = 0; i < piece.count; ++i)
+          ++counts.at(piece.paramBegin + i);
+      }
+    EXPECT_EQ(seen.size(), 4u);
+    for (const auto &entry : seen)
+      EXPECT_TRUE(std::all_of(entry.second.begin(), entry.second.end(),
+                              [](int count) { return count == 1; }));
+  }
+}
+
+TEST(Layout, ReplicatedGroupsAreWholeOnEveryRank) {
+  nlohmann::json json = tinyMetadata();
+  json["groups"][0]["sharded"] = false;
+  Layout layout =
+      computeLayout(parseMetadata(json.dump()), {RunMode::Train, {1, 4}, 0});
+  EXPECT_EQ(layout.groups[0].owned, 64);
+  EXPECT_EQ(layout.groups[0].whole(), 64);
+  EXPECT_TRUE(layout.groups[0].aliased);
+  EXPECT_EQ(layout.gatherSlots[0].bytes, 0u);
+  EXPECT_EQ(layout.groups[1].owned, 16);
+  // Two of the larger: a quarter of an all-reduce, a slice of group 1.
+  EXPECT_EQ(layout.collectives.bytes, 2 * 16 * sizeof(float));
 }
 
 TEST(Mesh, AutoTakesWhatIsLeft) {

@@ -81,3 +81,127 @@ TEST(Metadata, InconsistencyIsFound) {
             }).find("does not divide"),
             std::string::npos);
 }
+
+TEST(Metadata, ResultsOfMatmulsMayBeWider) {
+  nlohmann::json json = tinyMetadata();
+  json["matmuls"][0]["dtype"] = "bf16";
+  json["matmuls"][1]["dtype"] = "bf16";
+  json["matmuls"][1]["c_dtype"] = "f32";
+  Metadata metadata = parseMetadata(json.dump());
+  EXPECT_EQ(metadata.matmuls[0].resultDtype(), FF_BF16);
+  EXPECT_EQ(metadata.matmuls[1].dtype, FF_BF16);
+  EXPECT_EQ(metadata.matmuls[1].resultDtype(), FF_F32);
+}
+
+TEST(Metadata, ReadsSourcesSavesAndThePlan) {
+  nlohmann::json json = tinyMetadata();
+  json["components"][0]["files"] = {"w.safetensors"};
+  json["groups"][2]["params"][0]["source"] = {
+      {"file", 0}, {"tensor", "module.scale"}, {"dtype", "bf16"}};
+  json["programs"][0]["flops"] = 1e9;
+  json["programs"][0]["collectives"] = {{{"kind", "gather"}, {"unit", 0}},
+                                        {{"kind", "reduce"}, {"unit", 1}}};
+  json["programs"][0]["recompute"] = {"net.a"};
+  json["device_memory"] = nullptr;
+  json["host_memory"] = 1 << 30;
+  Metadata metadata = parseMetadata(json.dump());
+  const Param &param = metadata.groups[2].params[0];
+  EXPECT_EQ(param.source->tensor, "module.scale");
+  EXPECT_EQ(param.source->dtype, "BF16");
+  EXPECT_EQ(param.save->name, "scale");
+  EXPECT_EQ(param.savedDtype, "F32");
+  EXPECT_TRUE(metadata.programs[0].collectives[1].reduce);
+  EXPECT_EQ(metadata.programs[0].flops, 1e9);
+  EXPECT_FALSE(metadata.deviceMemory);
+  EXPECT_EQ(metadata.hostMemory, 1 << 30);
+  EXPECT_FALSE(metadata.checkpoint.merge);
+}
+
+TEST(Metadata, BytesOfOtherTypesSpanTheirBytes) {
+  nlohmann::json json = tinyMetadata();
+  auto &group = json["groups"][2];
+  group["storage_dtype"] = "i16";
+  group["dtype"] = group["master_dtype"] = "i8";
+  group["params"][0]["init"] = {{"kind", "constant"}, {"value", 0}};
+  EXPECT_NE(errorOf([&] {
+              parseMetadata(json.dump());
+            }).find("'scale' lies at [0, 14) of group 2 with 7 elements"),
+            std::string::npos);
+  group["numel"] = 14;
+  EXPECT_EQ(parseMetadata(json.dump()).groups[2].params[0].savedDtype, "I16");
+}
+
+TEST(Metadata, DtypesThatDoNotGoTogether) {
+  EXPECT_EQ(errorWith([](auto &j) { j["groups"][0]["master_dtype"] = "i32"; }),
+            "internal error: metadata: group 0 is trainable and has a dtype "
+            "that is not a float");
+  EXPECT_EQ(errorWith([](auto &j) { j["groups"][2]["master_dtype"] = "i32"; }),
+            "internal error: metadata: group 2 has dtype f32 and master_dtype "
+            "i32; integers are not converted");
+  EXPECT_EQ(
+      errorWith([](auto &j) { j["groups"][2]["storage_dtype"] = "f8e4m3"; }),
+      "internal error: metadata: group 2 has master_dtype f32 and "
+      "storage_dtype F8_E4M3");
+  EXPECT_EQ(errorWith([](auto &j) {
+              j["components"][0]["files"] = {"f"};
+              j["groups"][2]["params"][0]["source"] = {
+                  {"file", 0}, {"tensor", "t"}, {"dtype", "i64"}};
+            }),
+            "internal error: metadata: 'net.scale' has source dtype I64, "
+            "master_dtype f32 and storage_dtype F32");
+}
+
+TEST(Metadata, WhatIsTrainedMustBeSaved) {
+  EXPECT_EQ(errorWith([](auto &j) { j["components"][0]["save"] = nullptr; }),
+            "internal error: metadata: 'net.a.weight' is saved in file 0 of 0");
+  EXPECT_EQ(
+      errorWith([](auto &j) { j["groups"][1]["params"][0]["save"] = nullptr; }),
+      "internal error: metadata: 'net.b.weight' is trained but not "
+      "saved");
+  EXPECT_EQ(errorWith([](auto &j) {
+              for (auto &group : j["groups"]) {
+                group["trainable"] = false;
+                for (auto &param : group["params"])
+                  param["save"] = nullptr;
+              }
+              j["components"][0]["save"] = nullptr;
+            }),
+            "internal error: metadata: component 'net' is trained, but nothing "
+            "of it is saved");
+  EXPECT_EQ(errorWith([](auto &j) {
+              j["groups"][1]["params"][0]["save"]["name"] = "a.bias";
+            }),
+            "internal error: metadata: 'a.bias' is saved twice in "
+            "diffusion_pytorch_model.safetensors of component 'net'");
+  EXPECT_EQ(errorWith([](auto &j) {
+              j["components"][0]["save"]["files"].push_back("more");
+            }),
+            "internal error: metadata: more of component 'net' would have no "
+            "tensor");
+  EXPECT_EQ(
+      errorWith([](auto &j) { j["groups"][2]["params"][0]["init"] = nullptr; }),
+      "internal error: metadata: 'net.scale' has neither a source nor an "
+      "initialiser");
+}
+
+TEST(Metadata, MergesMustFit) {
+  auto merge = [](nlohmann::json &j, const char *b) {
+    j["groups"][2]["params"][0]["shape"] = {1, 7};
+    j["groups"][2]["params"][0]["merge"] = {
+        {"a", "a.weight"}, {"b", b}, {"scale", 2.0}};
+  };
+  EXPECT_EQ(errorWith([&](auto &j) { merge(j, "zzz"); }),
+            "internal error: metadata: 'net.scale' is merged with 'a.weight' "
+            "and 'zzz', of which one does not exist");
+  EXPECT_EQ(errorWith([&](auto &j) { merge(j, "b.weight"); }),
+            "internal error: metadata: 'net.scale' with 7 elements is merged "
+            "with 'a.weight' of 35 and 'b.weight' of 7");
+  EXPECT_EQ(errorWith([](auto &j) {
+              auto &param = j["groups"][2]["params"][0];
+              param["shape"] = {1, 5};
+              param["merge"] = {
+                  {"a", "a.weight"}, {"b", "b.weight"}, {"scale", 2.0}};
+            }),
+            "internal error: metadata: 'a.weight' has the rank 7, which is not "
+            "one of component 'net'");
+}

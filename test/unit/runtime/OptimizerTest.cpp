@@ -9,7 +9,7 @@
 #include "runtime/train/Optimizer.h"
 #include "TestSupport.h"
 #include "runtime/compute/Threads.h"
-#include "runtime/train/TensorFile.h"
+#include "runtime/train/ParameterFile.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

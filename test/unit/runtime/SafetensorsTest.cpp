@@ -139,7 +139,7 @@ TEST(Safetensors, ConvertsOnlyWithoutLoss) {
 TEST(TensorFile, RoundTrip) {
   TempFolder folder;
   std::string path = folder.path("t.safetensors");
-  TensorFilePlan plan({{"x \"y\"", FF_F32, {2, 2}}, {"n", FF_I64, {}}});
+  TensorFilePlan plan({{"x \"y\"", "F32", {2, 2}}, {"n", "I64", {}}});
   plan.create(path);
   {
     DurableFile file(path, false);
@@ -152,7 +152,52 @@ TEST(TensorFile, RoundTrip) {
   plan.verify(path);
   EXPECT_EQ(readTensor(path, "x \"y\""), (std::vector<double>{1, 2, 3, 4}));
   EXPECT_EQ(readTensor(path, "n"), (std::vector<double>{-5}));
-  TensorFilePlan other({{"x \"y\"", FF_F32, {4}}, {"n", FF_I64, {}}});
-  EXPECT_NE(errorOf([&] { other.verify(path); }).find("expected F32 [4]"),
-            std::string::npos);
+  TensorFilePlan other({{"x \"y\"", "F32", {4}}, {"n", "I64", {}}});
+  EXPECT_EQ(errorOf([&] { other.verify(path); }),
+            "'x \"y\"' in " + path +
+                ": expected F32 [4], the file has F32 "
+                "[2, 2]");
+}
+
+TEST(TensorFile, VerifyFindsWhatIsMissing) {
+  TempFolder folder;
+  std::string path = folder.path("t.safetensors");
+  TensorFilePlan({{"a", "F32", {2}}, {"b", "F32", {0, 3}}}).create(path);
+  EXPECT_EQ(
+      errorOf([&] { TensorFilePlan({{"lora_A", "F32", {2}}}).verify(path); }),
+      "'lora_A' in " + path +
+          ": expected F32 [2], the file has no such tensor");
+  EXPECT_EQ(errorOf([&] { TensorFilePlan({{"a", "F32", {2}}}).verify(path); }),
+            path + " has 2 tensors, expected 1");
+  EXPECT_EQ(
+      errorOf([&] {
+        TensorFilePlan({{"a", "F32", {2}}, {"b", "F32", {0, 3}}}).verify(path);
+      }),
+      "'b' in " + path + " is empty: its shape is [0, 3]");
+}
+
+TEST(TensorFile, CoverageFindsHolesAndOverlaps) {
+  TensorFilePlan plan({{"a", "F32", {4}}, {"b", "BF16", {8}}});
+  size_t start = plan.offset(0);
+  plan.checkCoverage("F", {{start + 16, 16}, {start, 16}});
+  EXPECT_EQ(plan.dataBytes(), 32u);
+  auto bytes = [&](size_t from, size_t to) {
+    return "[" + std::to_string(start + from) + ", " +
+           std::to_string(start + to) + ")";
+  };
+  EXPECT_EQ(errorOf([&] {
+              plan.checkCoverage("F", {{start, 16}, {start + 20, 12}});
+            }),
+            "internal error: no rank wrote the bytes " + bytes(16, 20) +
+                " of F, in 'b'");
+  EXPECT_EQ(errorOf([&] { plan.checkCoverage("F", {{start, 24}}); }),
+            "internal error: no rank wrote the bytes " + bytes(24, 32) +
+                " of F, in 'b'");
+  EXPECT_EQ(
+      errorOf([&] { plan.checkCoverage("F", {{start, 16}, {start + 8, 24}}); }),
+      "internal error: several ranks wrote the bytes " + bytes(8, 16) +
+          " of F, in 'a'");
+  EXPECT_EQ(errorOf([&] { plan.checkCoverage("F", {}); }),
+            "internal error: no rank wrote the bytes " + bytes(0, 32) +
+                " of F, in 'a'");
 }

@@ -14,6 +14,9 @@
 // another type than f32 (gathered bf16, or f64 throughout) it computes with
 // loops in place of matmuls.
 //
+// More groups of unit 1 have gradients of zero. TINY_DUMP=FOLDER writes what is
+// gathered of unit 1 in the first micro-batch to FOLDER/RANK-GROUP.
+//
 // TINY_FAULT=KIND@RANK@CALL makes micro-batch number CALL of a rank go wrong:
 // "error" (an id outside a table), "kill" (SIGKILL), "nan" (the loss).
 //
@@ -26,6 +29,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <limits>
 #include <sstream>
@@ -64,6 +68,31 @@ bool applyFault(ff_ctx *ctx) {
     ff_rt_embedding(ctx, FF_F32, table, &id, out, 1, 1, 1);
   }
   return kind[0] == 'n';
+}
+
+void dumpGroups(ff_ctx *ctx) {
+  const char *folder = std::getenv("TINY_DUMP");
+  if (!folder || calls != 1)
+    return;
+  for (int group : ctx->metadata.units[1].groups) {
+    std::ostringstream name;
+    name << folder << '/' << ctx->comm.rank << '-' << group;
+    size_t bytes = static_cast<size_t>(ctx->layout.groups[group].whole()) *
+                   ff::rt::dtypeSize(ctx->metadata.groups[group].dtype);
+    std::ofstream(name.str(), std::ios::binary)
+        .write(static_cast<const char *>(ff_rt_group_data(ctx, group)),
+               static_cast<std::streamsize>(bytes));
+  }
+}
+
+void zeroOtherGradients(ff_ctx *ctx) {
+  for (int index : ctx->metadata.units[1].groups) {
+    const ff::rt::Group &group = ctx->metadata.groups[index];
+    if (index > 2 && group.trainable)
+      std::memset(ff_rt_group_grad(ctx, index, 0), 0,
+                  static_cast<size_t>(group.numel) *
+                      ff::rt::dtypeSize(group.reduceDtype));
+  }
 }
 
 template <typename T> struct Arena {
@@ -135,6 +164,7 @@ template <typename T> void train(ff_ctx *ctx) {
   ff_rt_gather_wait(ctx, 1);
   load(ctx, 1, 0, hidden, m.bWeight);
   load(ctx, 2, 0, hidden, m.scale);
+  dumpGroups(ctx);
   ff_rt_release(ctx, 1);
   void *buffers[] = {&m};
   ff_rt_parallel_for(ctx, activate<T>, buffers, batch, 1);
@@ -155,6 +185,7 @@ template <typename T> void train(ff_ctx *ctx) {
       m.dPre[i * hidden + j] = dError * m.bWeight[j] * m.scale[j];
     }
   }
+  zeroOtherGradients(ctx);
   ff_rt_reduce_start(ctx, 1, 0);
   *static_cast<T *>(ff_rt_output(ctx, 0)) = loss;
   ff_rt_reduce_wait(ctx, 1);

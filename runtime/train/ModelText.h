@@ -1,0 +1,29 @@
+//===- ModelText.h - The JSON files beside saved weights ------------------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FF_RUNTIME_TRAIN_MODELTEXT_H
+#define FF_RUNTIME_TRAIN_MODELTEXT_H
+
+#include "runtime/train/ParameterFile.h"
+
+namespace ff::rt {
+
+struct TextFile {
+  std::string path; ///< below the folder of the checkpoint
+  std::string text;
+};
+
+/// What other libraries read next to the weights of a component: config.json,
+/// and an index where `files` are several; or adapter_config.json, as PEFT
+/// writes it.
+std::vector<TextFile> modelTexts(const Component &component,
+                                 const std::vector<ParameterFile> &files);
+
+} // namespace ff::rt
+
+#endif // FF_RUNTIME_TRAIN_MODELTEXT_H
