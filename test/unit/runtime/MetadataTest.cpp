@@ -173,6 +173,17 @@ TEST(Metadata, WhatIsTrainedMustBeSaved) {
       "initialiser");
 }
 
+TEST(Metadata, AdaptersNeedLora) {
+  EXPECT_EQ(errorWith([](auto &j) {
+              j["components"][0]["save"]["kind"] = "adapter";
+            }),
+            "internal error: metadata: component 'net' is saved as an adapter, "
+            "but has no lora");
+  EXPECT_EQ(errorWith([](auto &j) { j["components"][0]["train"] = "lora"; }),
+            "internal error: metadata: component 'net' has train 'lora' "
+            "without lora");
+}
+
 TEST(Metadata, MergesMustFit) {
   auto merge = [](nlohmann::json &j, const char *b) {
     j["groups"][2]["params"][0]["shape"] = {1, 7};
