@@ -117,6 +117,12 @@ TEST(Metadata, BytesOfOtherTypesSpanTheirBytes) {
             }).find("'scale' lies at [0, 14) of group 2 with 7 elements"),
             std::string::npos);
   group["numel"] = 14;
+  for (const char *name : {"f8e4m3", "f8_e4m3"}) {
+    group["storage_dtype"] = name;
+    EXPECT_EQ(parseMetadata(json.dump()).groups[2].params[0].savedDtype,
+              "F8_E4M3");
+  }
+  group["storage_dtype"] = "i16";
   EXPECT_EQ(parseMetadata(json.dump()).groups[2].params[0].savedDtype, "I16");
 }
 
