@@ -136,7 +136,8 @@ void *ff_rt_group_grad(ff_ctx *ctx, int32_t group, int32_t slot);
 
 /// Starts the reduction of the gradients of the trainable groups of `unit`
 /// (reduce-scatter over `shard`, then all-reduce over `replicate`), whose sum
-/// is added to the rank's gradient slices.
+/// is added to the rank's gradient slices. Of groups that are not sharded the
+/// sum over ranks is made once, at the end of the optimizer step.
 void ff_rt_reduce_start(ff_ctx *ctx, int32_t unit, int32_t slot);
 
 /// Waits for it; the gradient slot may be reused.

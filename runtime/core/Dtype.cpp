@@ -10,6 +10,7 @@
 #include "runtime/core/Error.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 namespace ff::rt {
@@ -112,9 +113,13 @@ size_t fileDtypeSize(std::string_view dtype) {
 }
 
 const char *fileDtypeOf(std::string_view name) {
-  for (const FileDtype &known : fileDtypes)
-    if (known.name && name == known.name)
+  for (const FileDtype &known : fileDtypes) {
+    std::string lower = known.fileName;
+    for (char &c : lower)
+      c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (name == lower || (known.name && name == known.name))
       return known.fileName;
+  }
   return nullptr;
 }
 

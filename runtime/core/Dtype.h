@@ -43,9 +43,9 @@ const char *fileDtypeName(DType dtype);
 /// Bytes of an element of a dtype of a safetensors file; 0 for an unknown one.
 size_t fileDtypeSize(std::string_view dtype);
 
-/// The name in a safetensors file of a dtype of metadata ("f8e4m3" is
-/// "F8_E4M3"); null for an unknown one. The runtime computes with DType alone
-/// and copies the bytes of the other types.
+/// The name in a safetensors file of a dtype of metadata ("f8e4m3" and
+/// "f8_e4m3" are "F8_E4M3"); null for an unknown one. The runtime computes with
+/// DType alone and copies the bytes of the other types.
 const char *fileDtypeOf(std::string_view name);
 
 /// The inverse of fileDtypeName; false for what is not a DType.

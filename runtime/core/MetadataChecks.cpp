@@ -144,6 +144,10 @@ void checkSaved(const Metadata &metadata, size_t index) {
                  component.name);
   if (!component.save)
     return;
+  if (component.save->adapter && !component.lora)
+    failInternal("metadata: component '{}' is saved as an adapter, but has no "
+                 "lora",
+                 component.name);
   std::vector<std::set<std::string>> names(component.save->files.size());
   for (const Group &group : metadata.groups)
     if (group.component == static_cast<int>(index))

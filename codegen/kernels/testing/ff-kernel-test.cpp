@@ -60,6 +60,8 @@ static cl::opt<unsigned> threads("bench-threads", cl::init(1),
                                  cl::desc("Threads of --bench"));
 static cl::opt<bool> calls("calls",
                            cl::desc("List the functions that kernels call"));
+static cl::opt<std::string> cpu("cpu", cl::init("native"),
+                                cl::desc("The CPU to compile for"));
 static cl::opt<int64_t> vectorBytes("vector-bytes", cl::init(64));
 
 using Kernel = void (*)(void *const *, int64_t, int64_t);
@@ -152,7 +154,9 @@ static std::unique_ptr<llvm::orc::LLJIT> compileKernels(ModuleOp module) {
     return nullptr;
   double lowered = seconds();
   llvm::ExitOnError check("ff-kernel-test: ");
-  auto object = check(compileToObject(*kernels, {}));
+  ObjectOptions options;
+  options.cpu = cpu;
+  auto object = check(compileToObject(*kernels, options));
   if (timing)
     llvm::outs() << llvm::format("to LLVM dialect %.1f ms, to object %.1f ms\n",
                                  (lowered - start) * 1e3,

@@ -13,6 +13,14 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FF_TEST_SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define FF_TEST_SANITIZED
+#endif
+
 using namespace ff::rt;
 using namespace ff::rt::test;
 
@@ -64,7 +72,7 @@ TEST(Load, ValuesBeyondTheTypeAreErrors) {
 }
 
 TEST(Load, MemoryIsTheSliceAndABuffer) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef FF_TEST_SANITIZED
   GTEST_SKIP() << "the sanitizer takes memory of its own";
 #endif
   // 256 MB, one tensor of 160 MB among others; the file has no blocks on disk.
@@ -102,7 +110,7 @@ TEST(Load, MemoryIsTheSliceAndABuffer) {
 }
 
 TEST(Memory, ThePlanIsWhatIsTaken) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef FF_TEST_SANITIZED
   GTEST_SKIP() << "the sanitizer takes memory of its own";
 #endif
   for (const char *arguments : {"", "--ranks 2"}) {

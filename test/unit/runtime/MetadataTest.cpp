@@ -128,6 +128,12 @@ TEST(Metadata, BytesOfOtherTypesSpanTheirBytes) {
             }).find("'scale' lies at [0, 14) of group 2 with 7 elements"),
             std::string::npos);
   group["numel"] = 14;
+  for (const char *name : {"f8e4m3", "f8_e4m3"}) {
+    group["storage_dtype"] = name;
+    EXPECT_EQ(parseMetadata(json.dump()).groups[2].params[0].savedDtype,
+              "F8_E4M3");
+  }
+  group["storage_dtype"] = "i16";
   EXPECT_EQ(parseMetadata(json.dump()).groups[2].params[0].savedDtype, "I16");
 }
 
@@ -182,6 +188,17 @@ TEST(Metadata, WhatIsTrainedMustBeSaved) {
       errorWith([](auto &j) { j["groups"][2]["params"][0]["init"] = nullptr; }),
       "internal error: metadata: 'net.scale' has neither a source nor an "
       "initialiser");
+}
+
+TEST(Metadata, AdaptersNeedLora) {
+  EXPECT_EQ(errorWith([](auto &j) {
+              j["components"][0]["save"]["kind"] = "adapter";
+            }),
+            "internal error: metadata: component 'net' is saved as an adapter, "
+            "but has no lora");
+  EXPECT_EQ(errorWith([](auto &j) { j["components"][0]["train"] = "lora"; }),
+            "internal error: metadata: component 'net' has train 'lora' "
+            "without lora");
 }
 
 TEST(Metadata, MergesMustFit) {

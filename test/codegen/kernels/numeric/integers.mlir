@@ -2,7 +2,7 @@
 // decodes.
 //
 // RUN: ff-kernel-test --calls %s | FileCheck %s
-// RUN: ff-kernel-test --vector-bytes=32 %s
+// RUN: ff-kernel-test --calls --vector-bytes=32 --cpu=x86-64-v3 %s | FileCheck %s
 
 // CHECK-NOT: calls
 // CHECK: e4m3: ok
