@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace ff {
 #define GEN_PASS_DEF_VERIFYUNITS
@@ -123,10 +124,11 @@ struct VerifyShardedPass : ff::impl::VerifyShardedBase<VerifyShardedPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     std::string train = getTrainProgram(module);
+    parameters = parametersOfUnits(module);
     for (auto func : module.getOps<func::FuncOp>()) {
       if (func.isDeclaration())
         continue;
-      if (failed(verifyPlacement(func)) || failed(verifyNames(module, func)) ||
+      if (failed(verifyPlacement(func)) || failed(verifyNames(func)) ||
           failed(verifyReleases(func)) ||
           (func.getName() == train && failed(verifyReductions(module, func))))
         return signalPassFailure();
@@ -134,6 +136,29 @@ struct VerifyShardedPass : ff::impl::VerifyShardedBase<VerifyShardedPass> {
   }
 
 private:
+  /// By unit and name: a module has tens of thousands of uses to look up.
+  using Parameters = llvm::StringMap<llvm::StringMap<ParameterOp>>;
+
+  static Parameters parametersOfUnits(ModuleOp module) {
+    Parameters result;
+    SymbolTable symbols(module);
+    llvm::DenseMap<Operation *, std::unique_ptr<SymbolTable>> tables;
+    for (auto unit : module.getOps<UnitOp>()) {
+      auto component =
+          symbols.lookup<ComponentOp>(unit.getComponentAttr().getValue());
+      std::unique_ptr<SymbolTable> &table = tables[component];
+      if (!table)
+        table = std::make_unique<SymbolTable>(component);
+      for (auto group : unit.getGroups().getAsRange<GroupAttr>())
+        for (StringAttr name : group.getParams())
+          result[unit.getSymName()][name.getValue()] =
+              table->lookup<ParameterOp>(name.getValue());
+    }
+    return result;
+  }
+
+  Parameters parameters;
+
   /// Collectives are in the straight line of a program (V5); nothing is left
   /// that the stage replaces.
   static LogicalResult verifyPlacement(func::FuncOp func) {
@@ -184,21 +209,14 @@ private:
 
   /// `name` is a parameter of the unit; `type` is what it is gathered in, or
   /// that of its gradient.
-  static LogicalResult verifyName(ModuleOp module, Operation *op,
-                                  FlatSymbolRefAttr unitName, StringRef name,
-                                  Type type, bool isGradient) {
-    auto unit = module.lookupSymbol<UnitOp>(unitName);
-    auto component = module.lookupSymbol<ComponentOp>(unit.getComponentAttr());
-    bool member = llvm::any_of(
-        unit.getGroups().getAsRange<GroupAttr>(), [&](GroupAttr group) {
-          return llvm::any_of(group.getParams(), [&](StringAttr param) {
-            return param.getValue() == name;
-          });
-        });
-    if (!member)
+  LogicalResult verifyName(Operation *op, FlatSymbolRefAttr unitName,
+                           StringRef name, Type type, bool isGradient) {
+    auto unit = parameters.find(unitName.getValue());
+    ParameterOp param =
+        unit == parameters.end() ? ParameterOp() : unit->second.lookup(name);
+    if (!param)
       return op->emitOpError()
              << "names '" << name << "', which is not in " << unitName;
-    auto param = component.lookupSymbol<ParameterOp>(name);
     RankedTensorType want = param.getGatheredType();
     if (isGradient)
       want = want.clone(param.getReduceDtype());
@@ -208,16 +226,16 @@ private:
     return success();
   }
 
-  static LogicalResult verifyNames(ModuleOp module, func::FuncOp func) {
+  LogicalResult verifyNames(func::FuncOp func) {
     for (auto view : func.getBody().getOps<ViewOp>())
-      if (failed(verifyName(module, view, view.getUnitSymbol(), view.getParam(),
+      if (failed(verifyName(view, view.getUnitSymbol(), view.getParam(),
                             view.getType(), /*isGradient=*/false)))
         return failure();
     for (auto reduce : func.getBody().getOps<ReduceGradientsOp>())
       for (auto [grad, name] : llvm::zip_equal(
                reduce.getGrads(), reduce.getParams().getAsRange<StringAttr>()))
-        if (failed(verifyName(module, reduce, reduce.getUnitAttr(),
-                              name.getValue(), grad.getType(),
+        if (failed(verifyName(reduce, reduce.getUnitAttr(), name.getValue(),
+                              grad.getType(),
                               /*isGradient=*/true)))
           return failure();
     return success();

@@ -227,12 +227,21 @@ static void addCollectives(func::FuncOp func, const ProgramContext &context,
 
 /// The units of the blocks whose forward the backward computes again.
 static json::Array recomputedUnits(func::FuncOp func) {
+  // The first call has no mark, the one of the backward has it; what is not
+  // differentiated has it on the only call.
+  llvm::SmallDenseSet<StringRef> called;
   llvm::SetVector<StringRef> names;
   for (auto call : func.getBody().getOps<func::CallOp>())
-    if (call->hasAttr(kRecomputeAttr))
-      for (Value operand : call.getOperands())
-        if (auto view = resolveView(operand).root.getDefiningOp<ViewOp>())
-          names.insert(view.getUnitSymbol().getValue());
+    for (Value operand : call.getOperands()) {
+      auto view = resolveView(operand).root.getDefiningOp<ViewOp>();
+      if (!view)
+        continue;
+      StringRef unit = view.getUnitSymbol().getValue();
+      if (!call->hasAttr(kRecomputeAttr))
+        called.insert(unit);
+      else if (called.contains(unit))
+        names.insert(unit);
+    }
   json::Array result;
   for (StringRef name : names)
     result.push_back(name);
