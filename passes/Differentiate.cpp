@@ -83,8 +83,8 @@ Value convertTo(OpBuilder &b, Value value, Type dtype) {
 /// Gradients of a parameter may arrive in its reduction dtype, which is wider.
 Value Contributions::addUp(OpBuilder &b, Value x, Value y) {
   Type tx = getElementTypeOrSelf(x), ty = getElementTypeOrSelf(y);
-  Type wider = tx.getIntOrFloatBitWidth() >= ty.getIntOrFloatBitWidth() ? tx
-                                                                        : ty;
+  Type wider =
+      tx.getIntOrFloatBitWidth() >= ty.getIntOrFloatBitWidth() ? tx : ty;
   return b.create<arith::AddFOp>(y.getLoc(), convertTo(b, x, wider),
                                  convertTo(b, y, wider));
 }
@@ -287,8 +287,8 @@ Differentiator::backwardCall(func::CallOp call, OpBuilder &builder,
   OpBuilder forwardBuilder(call);
   auto forward = forwardBuilder.create<func::CallOp>(
       call.getLoc(), variant->forward, call.getOperands());
-  // Random values that were drawn for the block are drawn again instead of being
-  // kept: they depend on nothing but their site.
+  // Random values that were drawn for the block are drawn again instead of
+  // being kept: they depend on nothing but their site.
   SmallVector<Value> again(call.getOperands());
   for (Value &operand : again)
     if (auto random = operand.getDefiningOp<RandomOp>())
@@ -298,8 +298,8 @@ Differentiator::backwardCall(func::CallOp call, OpBuilder &builder,
   // beyond those of the block are dropped.
   func::CallOp source = forward;
   if (call->hasAttr(kRecomputeAttr)) {
-    source = builder.create<func::CallOp>(call.getLoc(), variant->forward,
-                                          again);
+    source =
+        builder.create<func::CallOp>(call.getLoc(), variant->forward, again);
     source->setAttr(kRecomputeAttr, builder.getUnitAttr());
   }
   SmallVector<Value> operands;
@@ -308,8 +308,8 @@ Differentiator::backwardCall(func::CallOp call, OpBuilder &builder,
   llvm::append_range(operands,
                      source.getResults().drop_front(call.getNumResults()));
   llvm::append_range(operands, seeds);
-  auto backward = builder.create<func::CallOp>(call.getLoc(),
-                                               variant->backward, operands);
+  auto backward =
+      builder.create<func::CallOp>(call.getLoc(), variant->backward, operands);
   for (auto [arg, grad] :
        llvm::zip_equal(variant->gradArgs, backward.getResults()))
     grads[call.getOperand(arg)].add(builder, grad);
@@ -469,9 +469,10 @@ FailureOr<BlockVariant> Differentiator::getVariant(func::FuncOp block,
     if (!wanted[i] || it == grads.end())
       continue;
     if (Value grad = finish(builder, arg, it->second)) {
-      // That of a parameter is reduced in f32 at least: it is not rounded before.
-      if (block.getArgAttr(i, kParamAttr) && isNarrowFloat(
-              getElementTypeOrSelf(grad)))
+      // That of a parameter is reduced in f32 at least: it is not rounded
+      // before.
+      if (block.getArgAttr(i, kParamAttr) &&
+          isNarrowFloat(getElementTypeOrSelf(grad)))
         grad = convertTo(builder, grad, builder.getF32Type());
       variant.gradArgs.push_back(i);
       argGrads.push_back(grad);
