@@ -334,7 +334,8 @@ namespace {
 /// Decides what the forward of a block saves for its backward.
 class Residuals {
 public:
-  explicit Residuals(Block &forward) : forward(forward) {}
+  Residuals(func::FuncOp block, Block &forward)
+      : block(block), forward(forward) {}
 
   /// Whether the backward can have `value` without saving it.
   bool isAvailable(Value value);
@@ -344,13 +345,19 @@ public:
   SmallVector<Value> getSaved();
 
 private:
+  /// Whether `value` is a parameter in another dtype: conversions of parameters
+  /// are cheap, and to keep them would keep a second copy of the parameters.
+  bool isOfParameters(Value value);
+
   bool isForward(Value value) {
     Operation *def = value.getDefiningOp();
     return def && def->getBlock() == &forward;
   }
 
+  func::FuncOp block;
   Block &forward;
   llvm::SetVector<Value> saved;
+  llvm::DenseMap<Value, bool> ofParameters;
   SmallVector<Value> cheapNeeds;
   llvm::DenseMap<Value, bool> available; ///< given `saved`
 };
@@ -379,6 +386,24 @@ bool Residuals::isAvailable(Value value) {
   return result;
 }
 
+bool Residuals::isOfParameters(Value value) {
+  if (auto arg = dyn_cast<BlockArgument>(value))
+    return arg.getOwner() == &forward &&
+           block.getArgAttr(arg.getArgNumber(), kParamAttr);
+  if (auto it = ofParameters.find(value); it != ofParameters.end())
+    return it->second;
+  Operation *def = value.getDefiningOp();
+  bool constant = def->hasTrait<OpTrait::ConstantLike>() || isa<IotaOp>(def);
+  bool result =
+      constant || (isCheap(def) && def->getNumOperands() > 0 &&
+                   !isa<LayerNormOp, RmsNormOp>(def) &&
+                   llvm::all_of(def->getOperands(), [&](Value operand) {
+                     return isOfParameters(operand);
+                   }));
+  ofParameters[value] = result;
+  return result;
+}
+
 void Residuals::need(Value value, Operation *user) {
   if (!isForward(value))
     return;
@@ -391,7 +416,7 @@ void Residuals::need(Value value, Operation *user) {
   bool constant = def->hasTrait<OpTrait::ConstantLike>() || isa<IotaOp>(def);
   bool inMemory =
       isViewOp(user) || isa<MatmulOp, AttentionBackwardOp, func::CallOp>(user);
-  if (!isCheap(def) || (inMemory && !constant))
+  if (!isCheap(def) || (inMemory && !constant && !isOfParameters(value)))
     saved.insert(value);
   else
     cheapNeeds.push_back(value);
@@ -499,7 +524,7 @@ static func::FuncOp createAfter(func::FuncOp block, StringRef suffix,
 void Differentiator::split(func::FuncOp block, Region &joint,
                            BlockVariant &variant) {
   Block &forward = joint.front(), &back = joint.back();
-  Residuals residuals(forward);
+  Residuals residuals(block, forward);
   for (Operation &op : back)
     for (Value operand : op.getOperands())
       residuals.need(operand, &op);
