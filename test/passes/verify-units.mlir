@@ -20,5 +20,5 @@ ff.unit @two of @net groups [#ff.group<f32, trainable = true, reduce = f32, nume
 ff.component @net attributes {module = "Net", train = #ff.train<frozen>} {
   ff.parameter @a : tensor<4xf32> init <constant, 0.0 : f64, 0.0 : f64>
 }
-// expected-error @below {{has a group with trainable = 1, but component @net is frozen}}
+// expected-error @below {{has a group with trainable = 1, but 'a' is frozen}}
 ff.unit @one of @net groups [#ff.group<f32, trainable = true, reduce = f32, numel = 16, params = ["a"], offsets = [0]>]
