@@ -62,43 +62,42 @@ using Overrides = std::vector<std::pair<std::string, std::string>>;
 struct Fix {
   std::string text;
   Overrides overrides;
-  int64_t factor = 1; ///< of the shard axis
 };
 
 class FixSearch {
 public:
   FixSearch(const rt::Plan &plan, const PlanSetup &setup,
-            const rt::Metadata &metadata)
-      : plan(plan), setup(setup), metadata(metadata) {}
+            const rt::Planner &planner)
+      : plan(plan), setup(setup), planner(planner),
+        metadata(planner.metadata()) {}
 
-  /// Attaches up to three fixes, or what the smallest plan is.
-  void report(InFlightDiagnostic &error);
+  /// Up to three fixes, each with its numbers, or what the smallest plan is.
+  std::vector<std::string> run();
 
 private:
   std::vector<Fix> candidates() const;
-  /// The components of which `wanted` holds, with a value for each.
+  /// One fix for all components to which `value` gives the same value.
   template <typename Value>
   void addPerComponent(std::vector<Fix> &fixes, StringRef section,
                        StringRef key, Value value) const;
-  void note(InFlightDiagnostic &error, const Fix &fix,
-            const rt::Plan &changed) const;
-  std::optional<rt::Plan> planWith(const Fix &fix) const;
-  /// The least power of two of ranks on the shard axis with which the plan
-  /// fits after `fix`.
-  std::optional<rt::Plan> planOnMoreRanks(Fix &fix) const;
+  std::string describe(StringRef text, const rt::Plan &changed) const;
+  /// Tries as many fixes together as it takes.
+  std::string combine(ArrayRef<Fix> fixes) const;
+  /// The least power of two of ranks on the shard axis with which it fits.
+  std::optional<rt::Plan> onMoreRanks(const rt::Planner &changed,
+                                      std::string &text) const;
 
   const rt::Plan &plan;
   const PlanSetup &setup;
+  const rt::Planner &planner;
   const rt::Metadata &metadata;
 };
 
 } // namespace
 
-/// Plans the spec with other values, on a mesh with `shard` on its axis; 0: as
-/// it was asked for.
-static std::optional<rt::Plan> replan(const PlanSetup &setup,
-                                      const Overrides &overrides,
-                                      std::optional<rt::MeshShape> mesh) {
+/// Compiles the spec with other values, as far as the plan needs it.
+static std::optional<rt::Planner> compileWith(const PlanSetup &setup,
+                                              const Overrides &overrides) {
   DialectRegistry registry;
   registerDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
@@ -122,33 +121,26 @@ static std::optional<rt::Plan> replan(const PlanSetup &setup,
   if (!module || failed(runPipeline(*module, pipeline)))
     return std::nullopt;
   std::string error;
-  auto planner = rt::Planner::create(buildPlanMetadata(*module), error);
-  if (!planner)
-    return std::nullopt;
-  return mesh ? planner->planOnMesh(*mesh, error)
-              : planner->plan(setup.ranks, error);
+  return rt::Planner::create(buildPlanMetadata(*module), error);
 }
 
-std::optional<rt::Plan> FixSearch::planWith(const Fix &fix) const {
-  rt::MeshShape mesh = plan.mesh;
-  mesh.shard *= fix.factor;
-  return replan(setup, fix.overrides, mesh);
-}
-
-std::optional<rt::Plan> FixSearch::planOnMoreRanks(Fix &fix) const {
+std::optional<rt::Plan> FixSearch::onMoreRanks(const rt::Planner &changed,
+                                               std::string &text) const {
   constexpr int64_t most = 4096; // beyond it nobody reads the proposal
+  int64_t replicate = plan.mesh.replicate;
   for (int64_t shard = llvm::PowerOf2Ceil(plan.mesh.shard + 1);
-       shard * plan.mesh.replicate <= most; shard *= 2) {
-    auto changed =
-        replan(setup, fix.overrides, rt::MeshShape{plan.mesh.replicate, shard});
-    if (!changed)
+       shard * replicate <= most; shard *= 2) {
+    std::string error;
+    auto result = changed.planOnMesh({replicate, shard}, error);
+    if (!result)
       return std::nullopt;
-    if (!changed->fits())
+    if (!result->fits())
       continue;
-    std::string ranks = llvm::formatv("{0} ranks instead of {1}",
-                                      changed->mesh.world(), plan.mesh.world());
-    fix.text += fix.text.empty() ? ranks : ", and " + ranks;
-    return changed;
+    text = llvm::formatv("{0} ranks instead of {1}", shard * replicate,
+                         plan.mesh.world());
+    if (metadata.shard) // the spec says it, too
+      text += llvm::formatv(" (shard = {0} in [mesh])", shard);
+    return result;
   }
   return std::nullopt;
 }
@@ -215,68 +207,90 @@ std::vector<Fix> FixSearch::candidates() const {
   return fixes;
 }
 
-void FixSearch::note(InFlightDiagnostic &error, const Fix &fix,
-                     const rt::Plan &changed) const {
-  Diagnostic &note = error.attachNote(UnknownLoc::get(
-      error.getUnderlyingDiagnostic()->getLocation()->getContext()));
-  note << "fix: " << fix.text << ": " << rt::bytesText(changed.peakDeviceBytes);
+std::string FixSearch::describe(StringRef text, const rt::Plan &changed) const {
+  std::string line =
+      ("fix: " + text + ": " + rt::bytesText(changed.peakDeviceBytes) +
+       " of device memory")
+          .str();
   if (plan.hostMemory)
-    note << " of device memory, " << rt::bytesText(changed.peakHostBytes)
-         << " of host memory";
+    line += ", " + rt::bytesText(changed.peakHostBytes) + " of host memory";
+  return line;
 }
 
-void FixSearch::report(InFlightDiagnostic &error) {
-  constexpr int wanted = 3;
-  int found = 0;
-  Fix all;
+std::vector<std::string> FixSearch::run() {
+  constexpr size_t wanted = 3;
+  std::vector<std::string> notes;
   std::vector<Fix> helpful;
-  rt::Plan smallest = plan;
-  for (Fix &fix : candidates()) {
-    if (found == wanted)
-      return;
-    auto changed = planWith(fix);
+  std::string error;
+  for (const Fix &fix : candidates()) {
+    if (notes.size() == wanted)
+      return notes;
+    auto compiled = compileWith(setup, fix.overrides);
+    auto changed =
+        compiled ? compiled->planOnMesh(plan.mesh, error) : std::nullopt;
     if (!changed || changed->peakDeviceBytes >= plan.peakDeviceBytes)
       continue;
-    if (changed->fits()) {
-      note(error, fix, *changed);
-      ++found;
-    }
     helpful.push_back(fix);
+    if (changed->fits())
+      notes.push_back(describe(fix.text, *changed));
   }
-  Fix ranks;
-  if (auto changed = found < wanted ? planOnMoreRanks(ranks) : std::nullopt) {
-    note(error, ranks, *changed);
-    ++found;
-  }
-  if (found)
-    return;
-  // Nothing alone is enough: as many together as it takes.
-  for (const Fix &fix : helpful) {
-    // The last micro_batch counts.
+  std::string text;
+  if (notes.size() < wanted)
+    if (auto changed = onMoreRanks(planner, text))
+      notes.push_back(describe(text, *changed));
+  if (notes.empty())
+    notes.push_back(combine(helpful));
+  return notes;
+}
+
+std::string FixSearch::combine(ArrayRef<Fix> fixes) const {
+  Fix all;
+  std::string error;
+  std::optional<rt::Planner> last;
+  rt::Plan smallest = plan;
+  for (const Fix &fix : fixes) {
+    // Of two values for one key the later one is the smaller.
     for (const auto &change : fix.overrides)
       llvm::erase_if(all.overrides, [&](const auto &other) {
         return other.first == change.first;
       });
     llvm::append_range(all.overrides, fix.overrides);
-    all.text += (all.text.empty() ? "" : ", ") + fix.text;
-    auto changed = planWith(all);
+    bool replaces = !all.text.empty() &&
+                    StringRef(fix.text).starts_with("micro_batch") &&
+                    StringRef(all.text).contains("micro_batch");
+    if (replaces)
+      all.text.erase(all.text.find("micro_batch"));
+    else if (!all.text.empty())
+      all.text += ", ";
+    all.text += fix.text;
+    auto compiled = compileWith(setup, all.overrides);
+    auto changed =
+        compiled ? compiled->planOnMesh(plan.mesh, error) : std::nullopt;
     if (!changed)
       continue;
-    if (changed->peakDeviceBytes < smallest.peakDeviceBytes)
-      smallest = *changed;
     if (changed->fits())
-      return note(error, all, *changed);
+      return describe(all.text, *changed);
+    last = std::move(compiled);
+    smallest = *changed;
   }
-  if (auto changed = planOnMoreRanks(all))
-    return note(error, all, *changed);
-  error.attachNote(UnknownLoc::get(
-      error.getUnderlyingDiagnostic()->getLocation()->getContext()))
-      << "nothing makes it fit: with "
-      << (all.text.empty() ? "any of recompute, micro_batch and sharding"
-                           : all.text)
-      << " a rank still needs " << rt::bytesText(smallest.peakDeviceBytes)
-      << " of device memory and " << rt::bytesText(smallest.peakHostBytes)
-      << " of host memory";
+  std::string ranks;
+  if (last)
+    if (auto changed = onMoreRanks(*last, ranks))
+      return describe(all.text + ", and " + ranks, *changed);
+  return llvm::formatv(
+      "nothing makes it fit, nor do more ranks: the least that a rank needs is "
+      "{0} of device memory and {1} of host memory{2}",
+      rt::bytesText(smallest.peakDeviceBytes),
+      rt::bytesText(smallest.peakHostBytes),
+      all.text.empty() ? "" : ", with " + all.text);
+}
+
+/// A note in the form of the frontend: a place, without its line of source.
+static void printNote(Location loc, StringRef text) {
+  if (auto place = dyn_cast<FileLineColLoc>(loc))
+    llvm::errs() << place.getFilename().getValue() << ":" << place.getLine()
+                 << ":" << place.getColumn() << ": ";
+  llvm::errs() << "note: " << text << "\n";
 }
 
 LogicalResult ff::checkFit(ModuleOp module, const rt::Plan &plan,
@@ -291,14 +305,15 @@ LogicalResult ff::checkFit(ModuleOp module, const rt::Plan &plan,
     if (fits)
       return;
     int64_t ranks = plan.mesh.world();
-    InFlightDiagnostic diag = emitError(placeOf(module, key));
-    diag << "a rank needs " << rt::bytesText(bytes) << " (" << bytes
-         << " bytes) of " << what << " memory on " << ranks
-         << (ranks == 1 ? " rank" : " ranks") << ", and " << key << " is "
-         << rt::bytesText(static_cast<size_t>(*limit)) << " (" << *limit
-         << " bytes)";
+    Location place = placeOf(module, key);
+    emitError(place) << "a rank needs " << rt::bytesText(bytes) << " (" << bytes
+                     << " bytes) of " << what << " memory on " << ranks
+                     << (ranks == 1 ? " rank" : " ranks") << ", and " << key
+                     << " is " << rt::bytesText(static_cast<size_t>(*limit))
+                     << " (" << *limit << " bytes)";
     if (first && planner)
-      FixSearch(plan, setup, planner->metadata()).report(diag);
+      for (const std::string &note : FixSearch(plan, setup, *planner).run())
+        printNote(place, note);
     first = false;
   };
   check("device_memory", "device", plan.fitsDevice(), plan.peakDeviceBytes,
