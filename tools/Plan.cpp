@@ -83,9 +83,11 @@ private:
   std::string describe(StringRef text, const rt::Plan &changed) const;
   /// Tries as many fixes together as it takes.
   std::string combine(ArrayRef<Fix> fixes) const;
-  /// The least power of two of ranks on the shard axis with which it fits.
+  /// The least power of two of ranks on the shard axis with which it fits;
+  /// `smallest` is the smallest plan on the way.
   std::optional<rt::Plan> onMoreRanks(const rt::Planner &changed,
-                                      std::string &text) const;
+                                      std::string &text,
+                                      rt::Plan &smallest) const;
 
   const rt::Plan &plan;
   const PlanSetup &setup;
@@ -125,7 +127,8 @@ static std::optional<rt::Planner> compileWith(const PlanSetup &setup,
 }
 
 std::optional<rt::Plan> FixSearch::onMoreRanks(const rt::Planner &changed,
-                                               std::string &text) const {
+                                               std::string &text,
+                                               rt::Plan &smallest) const {
   constexpr int64_t most = 4096; // beyond it nobody reads the proposal
   int64_t replicate = plan.mesh.replicate;
   for (int64_t shard = llvm::PowerOf2Ceil(plan.mesh.shard + 1);
@@ -134,6 +137,8 @@ std::optional<rt::Plan> FixSearch::onMoreRanks(const rt::Planner &changed,
     auto result = changed.planOnMesh({replicate, shard}, error);
     if (!result)
       return std::nullopt;
+    if (result->peakDeviceBytes < smallest.peakDeviceBytes)
+      smallest = *result;
     if (!result->fits())
       continue;
     text = llvm::formatv("{0} ranks instead of {1}", shard * replicate,
@@ -235,8 +240,9 @@ std::vector<std::string> FixSearch::run() {
       notes.push_back(describe(fix.text, *changed));
   }
   std::string text;
+  rt::Plan smallest = plan;
   if (notes.size() < wanted)
-    if (auto changed = onMoreRanks(planner, text))
+    if (auto changed = onMoreRanks(planner, text, smallest))
       notes.push_back(describe(text, *changed));
   if (notes.empty())
     notes.push_back(combine(helpful));
@@ -275,13 +281,13 @@ std::string FixSearch::combine(ArrayRef<Fix> fixes) const {
   }
   std::string ranks;
   if (last)
-    if (auto changed = onMoreRanks(*last, ranks))
+    if (auto changed = onMoreRanks(*last, ranks, smallest))
       return describe(all.text + ", and " + ranks, *changed);
   return llvm::formatv(
       "nothing makes it fit, nor do more ranks: the least that a rank needs is "
-      "{0} of device memory and {1} of host memory{2}",
+      "{0} of device memory and {1} of host memory on {2} ranks{3}",
       rt::bytesText(smallest.peakDeviceBytes),
-      rt::bytesText(smallest.peakHostBytes),
+      rt::bytesText(smallest.peakHostBytes), smallest.mesh.world(),
       all.text.empty() ? "" : ", with " + all.text);
 }
 

@@ -14,10 +14,11 @@
 #include "dialect/Buffers.h"
 #include "dialect/Flops.h"
 
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace ff;
@@ -225,25 +226,26 @@ static void addCollectives(func::FuncOp func, const ProgramContext &context,
         });
 }
 
-/// The units of the blocks whose forward the backward computes again.
-static json::Array recomputedUnits(func::FuncOp func) {
+/// The units of the blocks whose forward the backward computes again, in order.
+static json::Array recomputedUnits(func::FuncOp func,
+                                   const ProgramContext &context) {
   // The first call has no mark, the one of the backward has it; what is not
   // differentiated has it on the only call.
-  llvm::SmallDenseSet<StringRef> called;
-  llvm::SetVector<StringRef> names;
+  llvm::SmallDenseSet<Attribute> called;
+  std::map<int64_t, StringRef> names; // by number
   for (auto call : func.getBody().getOps<func::CallOp>())
     for (Value operand : call.getOperands()) {
       auto view = resolveView(operand).root.getDefiningOp<ViewOp>();
       if (!view)
         continue;
-      StringRef unit = view.getUnitSymbol().getValue();
+      StringAttr unit = view.getUnitSymbol().getAttr();
       if (!call->hasAttr(kRecomputeAttr))
         called.insert(unit);
       else if (called.contains(unit))
-        names.insert(unit);
+        names[context.units.lookup(unit)] = unit.getValue();
     }
   json::Array result;
-  for (StringRef name : names)
+  for (auto &[number, name] : names)
     result.push_back(name);
   return result;
 }
@@ -279,7 +281,7 @@ static json::Object programToJson(func::FuncOp func, ProgramContext &context) {
       {"grad_slots", slotsToJson(func->getAttr(kGradSlotsAttr), context.units)},
       {"flops", context.flops.count(func)},
       {"collectives", std::move(collectives)},
-      {"recompute", recomputedUnits(func)}};
+      {"recompute", recomputedUnits(func, context)}};
 }
 
 //===----------------------------------------------------------------------===//

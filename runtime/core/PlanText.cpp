@@ -271,8 +271,7 @@ std::string runText(const Plan &plan) {
 
 std::string saveText(const Plan &plan) {
   Table table;
-  table.row(
-      {"a checkpoint in " + plan.checkpointDir, "kind", "tensors", "size"});
+  table.row({"in a checkpoint", "kind", "tensors", "size"});
   for (const PlanSave &save : plan.save)
     for (const PlanFile &file : save.files)
       table.row({file.name, save.kind, std::to_string(file.tensors),
@@ -281,9 +280,10 @@ std::string saveText(const Plan &plan) {
   table.row({"state/", "", "", bytesText(checkpoint.state)});
   table.row({"together", "", "", bytesText(checkpoint.total)});
   return "\n" + table.text() +
-         fmt::format("  keep = {}: {} stay, {} while the newest is written\n",
-                     checkpoint.keep, bytesText(checkpoint.kept),
-                     bytesText(checkpoint.peak));
+         fmt::format("  in {}, keep = {}: {} stay, {} while the newest is "
+                     "written\n",
+                     plan.checkpointDir, checkpoint.keep,
+                     bytesText(checkpoint.kept), bytesText(checkpoint.peak));
 }
 
 } // namespace
