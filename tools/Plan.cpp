@@ -17,7 +17,9 @@
 #include "tools/Register.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -174,6 +176,15 @@ void FixSearch::addPerComponent(std::vector<Fix> &fixes, StringRef section,
   }
 }
 
+/// The value of a key for a dtype of a file, or "" where no key can say it.
+static StringRef keyOfFileDtype(StringRef dtype) {
+  return llvm::StringSwitch<StringRef>(dtype)
+      .Case("BF16", "\"bf16\"")
+      .Case("F16", "\"fp16\"")
+      .Case("F32", "\"fp32\"")
+      .Default("");
+}
+
 /// Cheapest first: what changes neither numbers nor speed, then what costs
 /// collectives, then compute, then what also sums in another order.
 std::vector<Fix> FixSearch::candidates() const {
@@ -189,9 +200,9 @@ std::vector<Fix> FixSearch::candidates() const {
       for (const rt::Param &param : group.params)
         if (param.source && rt::fileDtypeSize(param.source->dtype) <
                                 rt::fileDtypeSize(param.savedDtype))
-          return param.source->dtype == "BF16"  ? "\"bf16\""
-                 : param.source->dtype == "F16" ? "\"fp16\""
-                                                : "\"fp32\"";
+          if (StringRef name = keyOfFileDtype(param.source->dtype);
+              !name.empty())
+            return name;
     }
     return "";
   };

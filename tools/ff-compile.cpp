@@ -229,6 +229,9 @@ static int compileSpec(const Flags &flags) {
   pipeline.vectorBytes = getVectorBytes(flags.cpu);
   pipeline.dumpDir = flags.dumpDir;
   pipeline.timing = flags.timing;
+  if (flags.plan != PlanFormat::None && !flags.stopAfter.empty())
+    return fail("--plan and --stop-after=" + flags.stopAfter +
+                " exclude each other; give one of them");
   if (flags.plan != PlanFormat::None)
     pipeline.stopAfter = ff::Stage::PlanMemory;
   if (!flags.stopAfter.empty()) {

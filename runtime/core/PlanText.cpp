@@ -238,9 +238,10 @@ std::string runText(const Plan &plan) {
   const PlanBatch &batch = plan.batch;
   const PlanSchedule &schedule = plan.schedule;
   std::string text = fmt::format(
-      "\nbatch: {} samples = {} micro-batches of {}, {} rounds on {} rank{}",
+      "\nbatch: {} samples = {} micro-batches of {}, {} round{} on {} rank{}",
       batch.global, batch.global / batch.micro, batch.micro, batch.accumulation,
-      batch.dataParallel, batch.dataParallel == 1 ? "" : "s");
+      batch.accumulation == 1 ? "" : "s", batch.dataParallel,
+      batch.dataParallel == 1 ? "" : "s");
   if (batch.idleMicroBatches)
     text += fmt::format("; {} micro-batch{} of a step count nothing",
                         batch.idleMicroBatches,
