@@ -277,7 +277,7 @@ void Importer::emitComponent(ComponentInfo &info) {
       TrainModeAttr::get(context, info.train),
       b.getBoolAttr(info.reshardAfterForward), b.getBoolAttr(info.sharded),
       info.files.empty() ? ArrayAttr() : strings(info.files),
-      b.getDictionaryAttr(config), loraAttr(info), save);
+      b.getDictionaryAttr(config), loraAttr(info), save, ownPrecision(info));
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&component.getBody());
   for (const ComponentParam &param : info.params)
@@ -286,6 +286,19 @@ void Importer::emitComponent(ComponentInfo &info) {
   Val value = Val::of(Val::Kind::Module);
   value.instance = {info.type, "", b.getStringAttr(info.name)};
   elaborator->components[info.name] = value;
+}
+
+/// The dtypes that the component's own tables say, for ff-verify-precision.
+DictionaryAttr Importer::ownPrecision(const ComponentInfo &info) const {
+  NamedAttrList attrs;
+  if (const Node *own = info.table->get("precision"))
+    if (own->isTable())
+      for (const Entry &entry : own->entries)
+        attrs.set(entry.key, attributeOf(*entry.value));
+  if (const Node *own = info.table->get("sharding"))
+    if (const Node *mixed = own->get("mixed_dtype"))
+      attrs.set("mixed_dtype", attributeOf(*mixed));
+  return attrs.empty() ? DictionaryAttr() : attrs.getDictionary(context);
 }
 
 void Importer::emitParameter(const ComponentInfo &info,
