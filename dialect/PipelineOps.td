@@ -16,7 +16,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
 def FF_ComponentOp : FF_Op<"component", [
-    Symbol, SymbolTable, NoTerminator, IsolatedFromAbove,
+    Symbol, SymbolTable, SingleBlock, NoTerminator, IsolatedFromAbove,
     RegionKindInterface, HasOnlyGraphRegion]> {
   let summary = "a component of the bundle, with its parameters";
   let description = [{

@@ -105,8 +105,13 @@ static LogicalResult verifyRelease(Operation *gather) {
   for (Operation *user : gather->getUsers()) {
     if (!isa<ReleaseOp>(user))
       continue;
-    if (release)
-      return conflict(user, "releases the unit a second time", release);
+    if (release) {
+      bool isFirst = user->getBlock() == release->getBlock() &&
+                     user->isBeforeInBlock(release);
+      return conflict(isFirst ? release : user,
+                      "releases the unit a second time",
+                      isFirst ? user : release);
+    }
     release = user;
   }
   if (!release)

@@ -31,7 +31,7 @@ static bool canSupply(StringRef dtype, Type storage) {
 static LogicalResult verifyInit(ParameterOp param) {
   InitAttr init = param.getInit();
   APFloat first = init.getFirst().getValue(),
-                second = init.getSecond().getValue();
+          second = init.getSecond().getValue();
   auto wrong = [&](StringRef text) {
     return param.emitOpError()
            << "has an initial value <" << stringifyInitKind(init.getKind())

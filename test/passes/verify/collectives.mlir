@@ -70,6 +70,7 @@ func.func private @collective_in_block() attributes {ff.block = "Block"} {
 ff.component @net attributes {module = "Net", train = #ff.train<frozen>} {
   ff.parameter @w : tensor<4xf32> init <constant, 0.0 : f64, 0.0 : f64>
 }
+// expected-note @below {{the function}}
 func.func private @net_forward() attributes {ff.forward = "Net"} {
   return
 }

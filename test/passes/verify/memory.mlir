@@ -4,10 +4,10 @@
 // Two buffers at one place, one after the other: right.
 func.func private @kernel(!llvm.ptr, i64, i64)
 func.func @f(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program = "p", ff.frame_bytes = 128 : i64} {
-  %a = ff.launch @kernel(x) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
-  %b = ff.launch @kernel(a) iterations 1 grain 1 {ff.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
-  %d = ff.launch @kernel(b) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
-  %c = ff.launch @kernel(d) iterations 1 grain 1 : (tensor<16xf32>) -> tensor<16xf32>
+  %a = ff.launch @kernel(%x) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  %b = ff.launch @kernel(%a) iterations 1 grain 1 {ff.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
+  %d = ff.launch @kernel(%b) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  %c = ff.launch @kernel(%d) iterations 1 grain 1 : (tensor<16xf32>) -> tensor<16xf32>
   return %c : tensor<16xf32>
 }
 
@@ -17,12 +17,12 @@ func.func @f(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program = "p",
 func.func private @kernel(!llvm.ptr, i64, i64)
 func.func @f(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program = "p", ff.frame_bytes = 256 : i64} {
   // expected-note @below {{what it should hold}}
-  %a = ff.launch @kernel(x) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
-  %e = ff.launch @kernel(x) iterations 1 grain 1 {ff.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
+  %a = ff.launch @kernel(%x) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  %e = ff.launch @kernel(%x) iterations 1 grain 1 {ff.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
   // expected-note @below {{what overwrote it}}
-  %b = ff.launch @kernel(e) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  %b = ff.launch @kernel(%e) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
   // expected-error @below {{reads a buffer [0, 64) that has been overwritten}}
-  %c = ff.launch @kernel(a, b) iterations 1 grain 1 : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %c = ff.launch @kernel(%a, %b) iterations 1 grain 1 : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
   return %c : tensor<16xf32>
 }
 
@@ -32,13 +32,13 @@ func.func @f(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program = "p",
 func.func private @kernel(!llvm.ptr, i64, i64)
 func.func @f(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program = "p", ff.frame_bytes = 256 : i64} {
   // expected-note @below {{what it should hold}}
-  %a = ff.launch @kernel(x) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  %a = ff.launch @kernel(%x) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
   %v = ff.reshape %a : tensor<16xf32> to tensor<4x4xf32>
   // expected-note @below {{what overwrote it}}
-  %b = ff.launch @kernel(x) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  %b = ff.launch @kernel(%x) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
   %u = ff.reshape %v : tensor<4x4xf32> to tensor<16xf32>
   // expected-error @below {{reads a buffer [0, 64) that has been overwritten}}
-  %c = ff.launch @kernel(u, b) iterations 1 grain 1 : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %c = ff.launch @kernel(%u, %b) iterations 1 grain 1 : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
   return %c : tensor<16xf32>
 }
 
@@ -48,11 +48,11 @@ func.func @f(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program = "p",
 func.func private @kernel(!llvm.ptr, i64, i64)
 func.func @f(%x: tensor<1xf32>) -> tensor<1xf32> attributes {ff.program = "p", ff.frame_bytes = 256 : i64} {
   // expected-note @below {{what it should hold}}
-  %a = ff.launch @kernel(x) iterations 1 grain 1 {ff.offsets = array<i64: 64>} : (tensor<1xf32>) -> tensor<1xf32>
+  %a = ff.launch @kernel(%x) iterations 1 grain 1 {ff.offsets = array<i64: 64>} : (tensor<1xf32>) -> tensor<1xf32>
   // expected-note @below {{what overwrote it}}
-  %b = ff.launch @kernel(x) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<1xf32>) -> tensor<17xf32>
+  %b = ff.launch @kernel(%x) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<1xf32>) -> tensor<17xf32>
   // expected-error @below {{reads a buffer [64, 68) that has been overwritten}}
-  %c = ff.launch @kernel(a) iterations 1 grain 1 : (tensor<1xf32>) -> tensor<1xf32>
+  %c = ff.launch @kernel(%a) iterations 1 grain 1 : (tensor<1xf32>) -> tensor<1xf32>
   return %c : tensor<1xf32>
 }
 
@@ -61,10 +61,10 @@ func.func @f(%x: tensor<1xf32>) -> tensor<1xf32> attributes {ff.program = "p", f
 // Written where it is read.
 func.func private @kernel(!llvm.ptr, i64, i64)
 func.func @f(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program = "p", ff.frame_bytes = 256 : i64} {
-  %a = ff.launch @kernel(x) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  %a = ff.launch @kernel(%x) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
   // expected-error @below {{has a buffer [0, 64) that overlaps [0, 64), which it reads}}
-  %b = ff.launch @kernel(a) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
-  %c = ff.launch @kernel(b) iterations 1 grain 1 : (tensor<16xf32>) -> tensor<16xf32>
+  %b = ff.launch @kernel(%a) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  %c = ff.launch @kernel(%b) iterations 1 grain 1 : (tensor<16xf32>) -> tensor<16xf32>
   return %c : tensor<16xf32>
 }
 
@@ -75,7 +75,7 @@ func.func private @kernel(!llvm.ptr, i64, i64)
 func.func @f(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program = "p", ff.frame_bytes = 256 : i64} {
   // expected-error @below {{has buffers [0, 64) and [0, 64) that overlap}}
   %a:2 = ff.launch @kernel(%x) iterations 1 grain 1 {ff.offsets = array<i64: 0, 0>} : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
-  %c = ff.launch @kernel(a#0, a#1) iterations 1 grain 1 : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %c = ff.launch @kernel(%a#0, %a#1) iterations 1 grain 1 : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
   return %c : tensor<16xf32>
 }
 
@@ -84,8 +84,8 @@ func.func @f(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program = "p",
 func.func private @kernel(!llvm.ptr, i64, i64)
 func.func @f(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program = "p", ff.frame_bytes = 64 : i64} {
   // expected-error @below {{has a buffer [64, 128) outside the frame of 64 bytes}}
-  %a = ff.launch @kernel(x) iterations 1 grain 1 {ff.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
-  %c = ff.launch @kernel(a) iterations 1 grain 1 : (tensor<16xf32>) -> tensor<16xf32>
+  %a = ff.launch @kernel(%x) iterations 1 grain 1 {ff.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
+  %c = ff.launch @kernel(%a) iterations 1 grain 1 : (tensor<16xf32>) -> tensor<16xf32>
   return %c : tensor<16xf32>
 }
 
@@ -94,8 +94,8 @@ func.func @f(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program = "p",
 func.func private @kernel(!llvm.ptr, i64, i64)
 func.func @f(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program = "p", ff.frame_bytes = 256 : i64} {
   // expected-error @below {{has a buffer [32, 96) that is not aligned to 64 bytes}}
-  %a = ff.launch @kernel(x) iterations 1 grain 1 {ff.offsets = array<i64: 32>} : (tensor<16xf32>) -> tensor<16xf32>
-  %c = ff.launch @kernel(a) iterations 1 grain 1 : (tensor<16xf32>) -> tensor<16xf32>
+  %a = ff.launch @kernel(%x) iterations 1 grain 1 {ff.offsets = array<i64: 32>} : (tensor<16xf32>) -> tensor<16xf32>
+  %c = ff.launch @kernel(%a) iterations 1 grain 1 : (tensor<16xf32>) -> tensor<16xf32>
   return %c : tensor<16xf32>
 }
 
@@ -104,8 +104,8 @@ func.func @f(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program = "p",
 func.func private @kernel(!llvm.ptr, i64, i64)
 func.func @f(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program = "p", ff.frame_bytes = 256 : i64} {
   // expected-error @below {{has a result without a place}}
-  %a = ff.launch @kernel(x) iterations 1 grain 1 : (tensor<16xf32>) -> tensor<16xf32>
-  %c = ff.launch @kernel(a) iterations 1 grain 1 : (tensor<16xf32>) -> tensor<16xf32>
+  %a = ff.launch @kernel(%x) iterations 1 grain 1 : (tensor<16xf32>) -> tensor<16xf32>
+  %c = ff.launch @kernel(%a) iterations 1 grain 1 : (tensor<16xf32>) -> tensor<16xf32>
   return %c : tensor<16xf32>
 }
 
@@ -114,7 +114,7 @@ func.func @f(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program = "p",
 func.func private @kernel(!llvm.ptr, i64, i64)
 func.func @f(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program = "p", ff.frame_bytes = 256 : i64} {
   // expected-error @below {{has an offset for result 0, which lies outside the frame}}
-  %c = ff.launch @kernel(x) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  %c = ff.launch @kernel(%x) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
   return %c : tensor<16xf32>
 }
 
@@ -123,7 +123,7 @@ func.func @f(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program = "p",
 func.func private @kernel(!llvm.ptr, i64, i64)
 // expected-error @below {{has no planned frame}}
 func.func @f(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program = "p"} {
-  %c = ff.launch @kernel(x) iterations 1 grain 1 : (tensor<16xf32>) -> tensor<16xf32>
+  %c = ff.launch @kernel(%x) iterations 1 grain 1 : (tensor<16xf32>) -> tensor<16xf32>
   return %c : tensor<16xf32>
 }
 
@@ -132,8 +132,8 @@ func.func @f(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program = "p"}
 // Frames of callees.
 func.func private @kernel(!llvm.ptr, i64, i64)
 func.func private @callee(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.block = "B", ff.frame_bytes = 128 : i64} {
-  %a = ff.launch @kernel(x) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
-  %c = ff.launch @kernel(a) iterations 1 grain 1 : (tensor<16xf32>) -> tensor<16xf32>
+  %a = ff.launch @kernel(%x) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  %c = ff.launch @kernel(%a) iterations 1 grain 1 : (tensor<16xf32>) -> tensor<16xf32>
   return %c : tensor<16xf32>
 }
 func.func @outside(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program = "p", ff.frame_bytes = 128 : i64} {
@@ -146,8 +146,8 @@ func.func @outside(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program 
 
 func.func private @kernel(!llvm.ptr, i64, i64)
 func.func private @callee(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.block = "B", ff.frame_bytes = 64 : i64} {
-  %a = ff.launch @kernel(x) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
-  %c = ff.launch @kernel(a) iterations 1 grain 1 : (tensor<16xf32>) -> tensor<16xf32>
+  %a = ff.launch @kernel(%x) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  %c = ff.launch @kernel(%a) iterations 1 grain 1 : (tensor<16xf32>) -> tensor<16xf32>
   return %c : tensor<16xf32>
 }
 func.func @no_frame(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program = "p", ff.frame_bytes = 128 : i64} {
@@ -160,12 +160,12 @@ func.func @no_frame(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program
 
 func.func private @kernel(!llvm.ptr, i64, i64)
 func.func private @callee(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.block = "B", ff.frame_bytes = 64 : i64} {
-  %a = ff.launch @kernel(x) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
-  %c = ff.launch @kernel(a) iterations 1 grain 1 : (tensor<16xf32>) -> tensor<16xf32>
+  %a = ff.launch @kernel(%x) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  %c = ff.launch @kernel(%a) iterations 1 grain 1 : (tensor<16xf32>) -> tensor<16xf32>
   return %c : tensor<16xf32>
 }
 func.func @frame_over_operand(%x: tensor<16xf32>) -> tensor<16xf32> attributes {ff.program = "p", ff.frame_bytes = 128 : i64} {
-  %a = ff.launch @kernel(x) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  %a = ff.launch @kernel(%x) iterations 1 grain 1 {ff.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
   // expected-error @below {{has a buffer [0, 64) that overlaps [0, 64), which it reads}}
   %c = func.call @callee(%a) {ff.frame = 0 : i64} : (tensor<16xf32>) -> tensor<16xf32>
   return %c : tensor<16xf32>
@@ -274,10 +274,10 @@ ff.component @net attributes {module = "Net", train = #ff.train<full>} {
 ff.unit @one of @net groups [#ff.group<f32, trainable = true, reduce = f32, numel = 16, params = ["v"], offsets = [0]>]
 ff.unit @two of @net groups [#ff.group<f32, trainable = true, reduce = f32, numel = 16, params = ["w"], offsets = [0]>]
 func.func @grad_slot_taken(%x: tensor<4xf32>) attributes {ff.program = "p", ff.frame_bytes = 0 : i64, ff.grad_slots = [[@one, @two]]} {
-  %a = ff.launch @kernel(x) iterations 1 grain 1 : (tensor<4xf32>) -> tensor<4xf32>
+  %a = ff.launch @kernel(%x) iterations 1 grain 1 : (tensor<4xf32>) -> tensor<4xf32>
   // expected-note @below {{the other use of the slot}}
   ff.reduce_gradients @one(%a) ["v"] {slot = 0 : i32} : tensor<4xf32>
-  %b = ff.launch @kernel(x) iterations 1 grain 1 : (tensor<4xf32>) -> tensor<4xf32>
+  %b = ff.launch @kernel(%x) iterations 1 grain 1 : (tensor<4xf32>) -> tensor<4xf32>
   ff.reduce_wait @one
   // expected-error @below {{uses slot 0 while it holds @one}}
   ff.reduce_gradients @two(%b) ["w"] {slot = 0 : i32} : tensor<4xf32>
@@ -295,7 +295,7 @@ ff.component @net attributes {module = "Net", train = #ff.train<full>} {
 ff.unit @one of @net groups [#ff.group<f32, trainable = true, reduce = f32, numel = 16, params = ["v"], offsets = [0]>]
 ff.unit @two of @net groups [#ff.group<f32, trainable = true, reduce = f32, numel = 16, params = ["w"], offsets = [0]>]
 func.func @one_value(%x: tensor<4xf32>) attributes {ff.program = "p", ff.frame_bytes = 0 : i64, ff.grad_slots = [[@one], [@two]]} {
-  %a = ff.launch @kernel(x) iterations 1 grain 1 : (tensor<4xf32>) -> tensor<4xf32>
+  %a = ff.launch @kernel(%x) iterations 1 grain 1 : (tensor<4xf32>) -> tensor<4xf32>
   // expected-note @below {{reduced here}}
   ff.reduce_gradients @one(%a) ["v"] {slot = 0 : i32} : tensor<4xf32>
   // expected-error @below {{reduces a value that lies in another place of the gradient buffers too}}
