@@ -191,7 +191,8 @@ void Importer::warnAboutUnits(ArrayRef<ComponentInfo *> all) {
   for (auto &[unit, size] : bytes) {
     if (size < worthIt || size <= total / 2 || !unit.first->sharded)
       continue;
-    std::string name = unit.second.empty() ? std::string("root") : unit.second.str();
+    std::string name =
+        unit.second.empty() ? std::string("root") : unit.second.str();
     diags
         .warning(unit.first->loc,
                  "unit '" + unit.first->name + "." + name + "' holds " +

@@ -83,8 +83,8 @@ Value convertTo(OpBuilder &b, Value value, Type dtype) {
 /// Gradients of a parameter may arrive in its reduction dtype, which is wider.
 Value Contributions::addUp(OpBuilder &b, Value x, Value y) {
   Type tx = getElementTypeOrSelf(x), ty = getElementTypeOrSelf(y);
-  Type wider = tx.getIntOrFloatBitWidth() >= ty.getIntOrFloatBitWidth() ? tx
-                                                                        : ty;
+  Type wider =
+      tx.getIntOrFloatBitWidth() >= ty.getIntOrFloatBitWidth() ? tx : ty;
   return b.create<arith::AddFOp>(y.getLoc(), convertTo(b, x, wider),
                                  convertTo(b, y, wider));
 }
@@ -287,8 +287,8 @@ Differentiator::backwardCall(func::CallOp call, OpBuilder &builder,
   OpBuilder forwardBuilder(call);
   auto forward = forwardBuilder.create<func::CallOp>(
       call.getLoc(), variant->forward, call.getOperands());
-  // Random values that were drawn for the block are drawn again instead of being
-  // kept: they depend on nothing but their site.
+  // Random values that were drawn for the block are drawn again instead of
+  // being kept: they depend on nothing but their site.
   SmallVector<Value> again(call.getOperands());
   for (Value &operand : again)
     if (auto random = operand.getDefiningOp<RandomOp>())
@@ -298,8 +298,8 @@ Differentiator::backwardCall(func::CallOp call, OpBuilder &builder,
   // beyond those of the block are dropped.
   func::CallOp source = forward;
   if (call->hasAttr(kRecomputeAttr)) {
-    source = builder.create<func::CallOp>(call.getLoc(), variant->forward,
-                                          again);
+    source =
+        builder.create<func::CallOp>(call.getLoc(), variant->forward, again);
     source->setAttr(kRecomputeAttr, builder.getUnitAttr());
   }
   SmallVector<Value> operands;
@@ -308,8 +308,8 @@ Differentiator::backwardCall(func::CallOp call, OpBuilder &builder,
   llvm::append_range(operands,
                      source.getResults().drop_front(call.getNumResults()));
   llvm::append_range(operands, seeds);
-  auto backward = builder.create<func::CallOp>(call.getLoc(),
-                                               variant->backward, operands);
+  auto backward =
+      builder.create<func::CallOp>(call.getLoc(), variant->backward, operands);
   for (auto [arg, grad] :
        llvm::zip_equal(variant->gradArgs, backward.getResults()))
     grads[call.getOperand(arg)].add(builder, grad);
@@ -334,7 +334,8 @@ namespace {
 /// Decides what the forward of a block saves for its backward.
 class Residuals {
 public:
-  explicit Residuals(Block &forward) : forward(forward) {}
+  Residuals(func::FuncOp block, Block &forward)
+      : block(block), forward(forward) {}
 
   /// Whether the backward can have `value` without saving it.
   bool isAvailable(Value value);
@@ -344,13 +345,19 @@ public:
   SmallVector<Value> getSaved();
 
 private:
+  /// Whether `value` is a parameter in another dtype: conversions of parameters
+  /// are cheap, and to keep them would keep a second copy of the parameters.
+  bool isOfParameters(Value value);
+
   bool isForward(Value value) {
     Operation *def = value.getDefiningOp();
     return def && def->getBlock() == &forward;
   }
 
+  func::FuncOp block;
   Block &forward;
   llvm::SetVector<Value> saved;
+  llvm::DenseMap<Value, bool> ofParameters;
   SmallVector<Value> cheapNeeds;
   llvm::DenseMap<Value, bool> available; ///< given `saved`
 };
@@ -379,6 +386,24 @@ bool Residuals::isAvailable(Value value) {
   return result;
 }
 
+bool Residuals::isOfParameters(Value value) {
+  if (auto arg = dyn_cast<BlockArgument>(value))
+    return arg.getOwner() == &forward &&
+           block.getArgAttr(arg.getArgNumber(), kParamAttr);
+  if (auto it = ofParameters.find(value); it != ofParameters.end())
+    return it->second;
+  Operation *def = value.getDefiningOp();
+  bool constant = def->hasTrait<OpTrait::ConstantLike>() || isa<IotaOp>(def);
+  bool result =
+      constant || (isCheap(def) && def->getNumOperands() > 0 &&
+                   !isa<LayerNormOp, RmsNormOp>(def) &&
+                   llvm::all_of(def->getOperands(), [&](Value operand) {
+                     return isOfParameters(operand);
+                   }));
+  ofParameters[value] = result;
+  return result;
+}
+
 void Residuals::need(Value value, Operation *user) {
   if (!isForward(value))
     return;
@@ -391,7 +416,7 @@ void Residuals::need(Value value, Operation *user) {
   bool constant = def->hasTrait<OpTrait::ConstantLike>() || isa<IotaOp>(def);
   bool inMemory =
       isViewOp(user) || isa<MatmulOp, AttentionBackwardOp, func::CallOp>(user);
-  if (!isCheap(def) || (inMemory && !constant))
+  if (!isCheap(def) || (inMemory && !constant && !isOfParameters(value)))
     saved.insert(value);
   else
     cheapNeeds.push_back(value);
@@ -469,9 +494,10 @@ FailureOr<BlockVariant> Differentiator::getVariant(func::FuncOp block,
     if (!wanted[i] || it == grads.end())
       continue;
     if (Value grad = finish(builder, arg, it->second)) {
-      // That of a parameter is reduced in f32 at least: it is not rounded before.
-      if (block.getArgAttr(i, kParamAttr) && isNarrowFloat(
-              getElementTypeOrSelf(grad)))
+      // That of a parameter is reduced in f32 at least: it is not rounded
+      // before.
+      if (block.getArgAttr(i, kParamAttr) &&
+          isNarrowFloat(getElementTypeOrSelf(grad)))
         grad = convertTo(builder, grad, builder.getF32Type());
       variant.gradArgs.push_back(i);
       argGrads.push_back(grad);
@@ -498,7 +524,7 @@ static func::FuncOp createAfter(func::FuncOp block, StringRef suffix,
 void Differentiator::split(func::FuncOp block, Region &joint,
                            BlockVariant &variant) {
   Block &forward = joint.front(), &back = joint.back();
-  Residuals residuals(forward);
+  Residuals residuals(block, forward);
   for (Operation &op : back)
     for (Value operand : op.getOperands())
       residuals.need(operand, &op);

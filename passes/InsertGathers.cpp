@@ -71,17 +71,27 @@ static void eraseIfUnused(Operation *op) {
     op->erase();
 }
 
-/// Cuts the uses, in program order, into runs. Root units have one run.
+/// Cuts the uses, in program order, into runs. Root units have one run. An
+/// operation may use several units at once: those of one block, for instance.
 static SmallVector<Run> formRuns(ArrayRef<Use> uses, const UnitTable &units) {
   SmallVector<Run> runs;
   llvm::DenseMap<Operation *, size_t> open; // unit -> index of its current run
-  UnitOp lastBlock;
+  // Operations that use units of blocks are numbered; a unit whose last one is
+  // not this or the one before has been released in between.
+  llvm::DenseMap<Operation *, size_t> lastUser;
+  Operation *user = nullptr;
+  size_t number = 0;
   for (Use use : uses) {
     UnitOp unit = units.getUnit(use.param.getParam());
     bool root = units.isRoot(unit);
+    if (!root && use.user != user) {
+      user = use.user;
+      ++number;
+    }
     bool once = root || !units.reshardsAfterForward(unit);
     auto it = open.find(unit);
-    bool interrupted = !once && lastBlock && lastBlock != unit;
+    bool interrupted =
+        !once && it != open.end() && number - lastUser.lookup(unit) > 1;
     if (it == open.end() || interrupted) {
       open[unit] = runs.size();
       runs.push_back({unit, {use}});
@@ -89,7 +99,7 @@ static SmallVector<Run> formRuns(ArrayRef<Use> uses, const UnitTable &units) {
       runs[it->second].uses.push_back(use);
     }
     if (!root)
-      lastBlock = unit;
+      lastUser[unit] = number;
   }
   return runs;
 }

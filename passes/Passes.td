@@ -25,8 +25,10 @@ def FormUnits : Pass<"ff-form-units", "mlir::ModuleOp"> {
   let description = [{
     Each instance of a block module becomes a unit; what is left of a component
     becomes its root unit. A unit is split into flat groups, uniform in (storage
-    dtype, trainable, reduction dtype) (V1). The order of parameters in a group
-    is that of their declaration, so equal blocks have equal layouts.
+    dtype, trainable, reduction dtype) (V1), and in the dtypes to gather and to
+    update in. A group whose buffer would exceed `sharding.max_buffer` is split.
+    The order of parameters in a group is that of their declaration, so equal
+    blocks have equal layouts.
 
     Input:
     ```mlir

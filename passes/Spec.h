@@ -10,6 +10,7 @@
 #define FF_PASSES_SPEC_H
 
 #include "dialect/FF.h"
+#include <limits>
 
 namespace ff {
 
@@ -34,6 +35,14 @@ inline std::string getTrainProgram(mlir::ModuleOp module) {
   auto name = llvm::dyn_cast_or_null<mlir::StringAttr>(
       getSpecValue(module, "train.program"));
   return name ? name.str() : "";
+}
+
+/// Bytes of the largest buffer of a group; no limit where the spec has none.
+inline int64_t getMaxBuffer(mlir::ModuleOp module) {
+  auto bytes = llvm::dyn_cast_or_null<mlir::IntegerAttr>(
+      getSpecValue(module, "sharding.max_buffer"));
+  return bytes && bytes.getInt() > 0 ? bytes.getInt()
+                                     : std::numeric_limits<int64_t>::max();
 }
 
 } // namespace ff

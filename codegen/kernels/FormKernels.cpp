@@ -64,6 +64,7 @@ struct FormKernels : ff::impl::FormKernelsPassBase<FormKernels> {
     mergePaddedSums(block);
     splitReductions(block);
     // Views move up over what has one user.
+    splitParameterChains(block);
     splitConversions(block);
     hoistViews(block);
     // Views of constants are constants now.

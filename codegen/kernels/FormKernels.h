@@ -46,6 +46,8 @@ void foldConstants(mlir::Block &block);
 /// Makes kernels that differ in their constants alone equal.
 void shareConstants(mlir::Block &block);
 
+/// Gives each user of what is computed from parameters alone one of its own.
+void splitParameterChains(mlir::Block &block);
 /// Gives each user of a widening conversion one of its own.
 void splitConversions(mlir::Block &block);
 

@@ -193,7 +193,7 @@ ff.component @net attributes {module = "Net", train = #ff.train<full>} {
 // expected-error @below {{'w' stands in two groups}}
 ff.unit @net.root of @net groups [
   #ff.group<f32, trainable = true, reduce = f32, numel = 16, params = ["w"], offsets = [0]>,
-  #ff.group<f32, trainable = false, reduce = f32, numel = 16, params = ["w"], offsets = [0]>] {root}
+  #ff.group<f32, trainable = true, reduce = f32, numel = 16, params = ["w"], offsets = [0]>] {root}
 
 // -----
 
