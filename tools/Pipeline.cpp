@@ -82,27 +82,27 @@ static void addInvariants(OpPassManager &pm, Stage stage) {
     return;
   case Stage::Shard:
     // Replaces each use of a parameter and each gradient.
+    collectives(CollectiveForm::Sharded);   // V5
     pm.addPass(createVerifyReductions());   // V3, and V2 of what is reduced
     pm.addPass(createVerifyReachability()); // V4
-    collectives(CollectiveForm::Sharded);   // V5
     pm.addPass(createVerifyShapes());       // V8
     pm.addPass(createVerifyReduceDtypes()); // V6
     pm.addPass(createVerifyPrecision());    // V13
     return;
   case Stage::Schedule:
     // Splits and moves collectives.
-    pm.addPass(createVerifyReductions());   // V3
     collectives(CollectiveForm::Scheduled); // V5
+    pm.addPass(createVerifyReductions());   // V3
     pm.addPass(createVerifyShapes());       // V8
     return;
   case Stage::PlanMemory:
     // Replaces all compute by launches, and moves nothing.
-    pm.addPass(createVerifyMemory());       // V14
-    pm.addPass(createVerifyReductions());   // V3
     collectives(CollectiveForm::Scheduled); // V5
+    pm.addPass(createVerifyReductions());   // V3
     pm.addPass(createVerifyShapes());       // V8
     pm.addPass(createVerifyReduceDtypes()); // V6
     pm.addPass(createVerifyNorm());         // V9
+    pm.addPass(createVerifyMemory());       // V14
     return;
   case Stage::RuntimeCalls:
   case Stage::LLVM:

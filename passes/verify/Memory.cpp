@@ -56,6 +56,7 @@ private:
   void write(Operation *op, const Range &range);
 
   LogicalResult stepSlots(Operation *op);
+  LogicalResult stepCall(func::CallOp call);
   LogicalResult take(llvm::DenseMap<int64_t, Operation *> &slots,
                      Operation *use, FlatSymbolRefAttr unit, StringRef table);
 
@@ -259,18 +260,35 @@ LogicalResult Simulation::stepSlots(Operation *op) {
         break;
       }
   } else if (auto call = dyn_cast<func::CallOp>(op)) {
-    func::FuncOp callee = index.getFunction(call);
-    auto slots = callee ? callee->getAttrOfType<ArrayAttr>(kGatherSlotsAttr)
-                        : ArrayAttr();
-    int64_t count = slots ? slots.size() : 0;
-    for (int64_t slot = 0; slot < count; ++slot)
-      if (Operation *holder = gatherSlots.lookup(slot)) {
-        InFlightDiagnostic diag =
-            call.emitOpError() << "gathers into slot " << slot
-                               << " while it holds " << holder->getAttr("unit");
-        diag.attachNote(holder->getLoc()) << "the other use of the slot";
-        return diag;
-      }
+    return stepCall(call);
+  }
+  return success();
+}
+
+/// The slots in which a callee gathers are free, and the caller's table lists
+/// what lies in them: the runtime takes their sizes from it.
+LogicalResult Simulation::stepCall(func::CallOp call) {
+  func::FuncOp callee = index.getFunction(call);
+  auto slots =
+      callee ? callee->getAttrOfType<ArrayAttr>(kGatherSlotsAttr) : ArrayAttr();
+  if (!slots || slots.empty())
+    return success();
+  auto own = func->getAttrOfType<ArrayAttr>(kGatherSlotsAttr);
+  for (auto [slot, units] : llvm::enumerate(slots.getAsRange<ArrayAttr>())) {
+    if (Operation *holder = gatherSlots.lookup(slot)) {
+      InFlightDiagnostic diag = call.emitOpError() << "gathers into slot "
+                                                   << slot << " while it holds "
+                                                   << holder->getAttr("unit");
+      diag.attachNote(holder->getLoc()) << "the other use of the slot";
+      return diag;
+    }
+    auto listed =
+        own && slot < own.size() ? dyn_cast<ArrayAttr>(own[slot]) : ArrayAttr();
+    for (Attribute unit : units)
+      if (!listed || !llvm::is_contained(listed, unit))
+        return call.emitOpError()
+               << "gathers " << unit << " into slot " << slot << ", which '"
+               << kGatherSlotsAttr << "' does not list there";
   }
   return success();
 }

@@ -304,3 +304,18 @@ func.func @one_value(%x: tensor<4xf32>) attributes {ff.program = "p", ff.frame_b
   ff.reduce_wait @two
   return
 }
+
+// -----
+
+ff.component @net attributes {module = "Net", train = #ff.train<frozen>} {
+  ff.parameter @v : tensor<4xf32> init <constant, 0.0 : f64, 0.0 : f64>
+}
+ff.unit @one of @net groups [#ff.group<f32, trainable = false, reduce = f32, numel = 16, params = ["v"], offsets = [0]>]
+func.func private @callee() attributes {ff.forward = "F", ff.frame_bytes = 0 : i64, ff.gather_slots = [[@one]]} {
+  return
+}
+func.func @slot_of_callee_not_listed() attributes {ff.program = "p", ff.frame_bytes = 0 : i64, ff.gather_slots = [[]]} {
+  // expected-error @below {{gathers @one into slot 0, which 'ff.gather_slots' does not list there}}
+  func.call @callee() {ff.frame = 0 : i64} : () -> ()
+  return
+}

@@ -83,7 +83,7 @@ def overlap(text):
         if other is not None and other != match.group(2):
             sites.append(text[: match.start(2)] + other + text[match.end(2) :])
     for site in spread(sites):
-        yield site, "overlap"
+        yield site, "overlap|outside"
 
 
 PARAM = r"^    ff\.parameter @([\w.]+) : "
@@ -91,8 +91,8 @@ LINE = r"^ +%s.*\n"
 SPEC = {
     "steps": edits(r"(total_steps = )(\d+)( :)", plus(1), "total_steps"),
     "batch": edits(r"(global_batch = )(\d+)( :)", plus(1), "global_batch"),
-    "micro-batch": edits(r"(train = \{.*micro_batch = )(\d+)( :)", plus(-2), "micro_batch"),
-    "sample-batch": edits(r"(sample = \{.*micro_batch = )(\d+)( :)", plus(1), "sample.micro_batch"),
+    "micro-batch": edits(r"(train = \{.*?micro_batch = )(\d+)( :)", plus(-2), "micro_batch"),
+    "sample-batch": edits(r"(sample = \{.*?micro_batch = )(\d+)( :)", plus(1), "sample.micro_batch"),
     "mesh": edits(r"replicate = 1 :", "replicate = 0 :", "replicate"),
     "mesh-shard": edits(r" shard = 1 :", " shard = -2 :", "shard"),
     "train-program": edits(r'program = "train"', 'program = "tran"', "tran"),
@@ -129,7 +129,7 @@ PRECISION = {
 }
 USE = {
     "use-in-branch": insert("    %mc = arith.constant true\n    scf.if %mc {\n      %mw = ff.param @head::@w : tensor<64xf32>\n    }\n", "region"),
-    "use-in-block": edits(r'(func\.func private @\w+\(.*ff\.block.*\{\n)', r"\1    %mw = ff.param @head::@w : tensor<64xf32>\n", "outside a program"),
+    "use-in-block": edits(r'(func\.func private @\w+\(.*ff\.block.*\{\n)', r"\1    %mw = ff.param @head::@w : tensor<64xf32>\n", "outside a program|nothing uses"),
     "early-gather": insert("    %mu = ff.gather @head.root : !ff.gathered\n    ff.release %mu\n", "head.root|before sharding"),
     "forward-in-branch": inProgram(edits(r"^(?=    return )", "    %mc = arith.constant true\n    %mx = arith.constant dense<0.0> : tensor<3x64xf32>\n    scf.if %mc {\n      %mw = func.call @net_forward(%mx) : (tensor<3x64xf32>) -> tensor<3x64xf32>\n    }\n", "straight line|net_forward"), "sample"),
 }
