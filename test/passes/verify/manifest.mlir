@@ -126,6 +126,13 @@ ff.component @net attributes {save = {files = ["m.safetensors"], kind = "full"},
 
 // expected-error @below {{has train = full and no save table}}
 ff.component @net attributes {module = "Net", train = #ff.train<full>} {
+  ff.parameter @w : tensor<4xf32> init <constant, 0.0 : f64, 0.0 : f64>
+}
+
+// -----
+
+// What has no parameters is frozen and not saved: right.
+ff.component @empty attributes {module = "Net", train = #ff.train<frozen>} {
 }
 
 // -----
