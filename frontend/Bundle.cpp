@@ -199,6 +199,8 @@ bool Importer::readWeights(ComponentInfo &info) {
   WeightFiles files;
   if (!readWeightFiles(path, weights->loc, files, diags))
     return false;
+  if (!addScales(info, files, weights->loc))
+    return false;
   std::vector<ExpectedTensor> expected;
   llvm::StringMap<std::vector<std::string>> aliases;
   for (auto &alias : info.tied)
@@ -242,13 +244,27 @@ bool Importer::checkFileDtypes(const ComponentInfo &info, SMLoc loc) {
     if (param.fileDtype.empty())
       continue;
     Type dtype = dtypeOf(context, param.fileDtype);
-    if (dtype && (isa<FloatType>(dtype) || param.isBuffer()))
+    const Node *lora = info.table->get("lora");
+    const Node *merge = lora ? lora->get("merge") : nullptr;
+    if (dtype && dtype.isInteger(8) && merge && merge->boolean &&
+        info.adapters.count(param.name)) {
+      diags
+          .error(merge->loc, "adapters cannot be merged into '" + param.name +
+                                 "', which is " + param.fileDtype +
+                                 " in its file")
+          .note("the sum needs a float: leave 'merge' out, or convert the "
+                "file");
+      return false;
+    }
+    bool stands = dtype && (isa<FloatType>(dtype) || param.isBuffer() ||
+                            dtype.isInteger(8));
+    if (stands)
       continue;
     diags
         .error(loc, "tensor '" + param.name + "' of '" + info.name + "' is " +
                         param.fileDtype + " in its file")
-        .note("parameters can be f32, f64, bf16 and f16; fp8 and int8 weights "
-              "with scales are not supported yet: convert the file to bf16");
+        .note("parameters can be f32, f64, bf16 and f16, and frozen ones fp8 "
+              "or int8 with a scale: convert the file");
     return false;
   }
   return true;
@@ -314,7 +330,8 @@ void Importer::emitParameter(const ComponentInfo &info,
   bool byMode = param.trainable == (info.train == TrainMode::Full);
   MergeAttr merge;
   auto adapter = info.adapters.find(param.name);
-  if (adapter != info.adapters.end())
+  // The bytes of a weight of fp8 or int8 cannot hold the sum.
+  if (adapter != info.adapters.end() && isa<FloatType>(param.storage))
     merge = MergeAttr::get(context, b.getStringAttr(adapter->second.a),
                            b.getStringAttr(adapter->second.b),
                            b.getF64FloatAttr(adapter->second.scale()));

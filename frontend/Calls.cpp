@@ -72,7 +72,7 @@ Val Elaborator::param(const Instance &instance, const Param &param, SMLoc loc) {
   Val value = Val::ofTensor(paramValue(instance, *own, loc), param.dims);
   value.param = own->name;
   value.instance = instance;
-  return value;
+  return decoded(std::move(value), *info, *own, loc);
 }
 
 Val Elaborator::addAdapter(Val result, const Val &input, const Val &weight,

@@ -34,7 +34,9 @@ struct ComponentParam {
 
   SourceAttr source;     ///< null: the initialiser
   std::string fileDtype; ///< of the source, or stated; empty: unknown
-  std::string saveName;  ///< in the saved model; empty: it is not saved
+  /// Of a weight of fp8 or int8: the parameter with its scale, or empty.
+  std::string scaleName;
+  std::string saveName; ///< in the saved model; empty: it is not saved
   int64_t saveFile = 0;
 
   bool isBuffer() const { return decl->buffer; }

@@ -150,6 +150,10 @@ private:
   Val runForward(Scope &scope, SMLoc loc);
   Val callBlock(const Instance &instance, Scope &scope, SMLoc loc);
   void convertFloats(Val &value, mlir::Type to, SMLoc loc);
+  /// The numbers that a weight of fp8 or int8 stands for; other parameters as
+  /// they are. Quantized.cpp.
+  Val decoded(Val value, ComponentInfo &info, const ComponentParam &param,
+              SMLoc loc);
   /// The component that an instance is a part of, and its place there.
   ComponentInfo *infoOf(const Instance &instance, std::string &prefix);
   mlir::Value paramValue(const Instance &instance, const ComponentParam &param,

@@ -12,6 +12,7 @@
 #include "frontend/Component.h"
 #include "frontend/Elaborator.h"
 #include "frontend/Safetensors.h"
+#include "frontend/Weights.h"
 
 namespace ff::frontend {
 
@@ -94,6 +95,9 @@ private:
   bool resolveUnits(llvm::ArrayRef<ComponentInfo *> all);
   bool checkTiedUnits(ComponentInfo &info, const Node &patterns);
   void warnAboutUnits(llvm::ArrayRef<ComponentInfo *> all);
+
+  // Quantized.cpp
+  bool addScales(ComponentInfo &info, const WeightFiles &files, SMLoc loc);
 
   // SaveTable.cpp
   void addSaveTable(ComponentInfo &info);

@@ -305,7 +305,10 @@ static constexpr KeyInfo keys[] = {
      "Learning rate at the end of \"cosine\".", "final_lr = 1e-5"},
     // train
     {"train", "program", K::String, R::Any, "\"train\"", "",
-     "The program whose only result, a scalar, is minimised.",
+     "The program whose only result, a scalar, is minimised: its mean over the "
+     "micro-batches of a step. A program that returns {sum = s, count = n} "
+     "minimises the sum of all s over the sum of all n instead: a mean over "
+     "tokens, however many each micro-batch has.",
      "program = \"train\""},
     {"train", "steps", K::Integer, R::Count, "required", "", "Optimizer steps.",
      "steps = 600"},

@@ -18,6 +18,9 @@
 //            master = "none"; else storage
 //   reduce   reduce_dtype
 //
+// Weights of fp8 and int8 (Quantized.cpp) keep their bytes, whatever the
+// policy.
+//
 //===----------------------------------------------------------------------===//
 
 #include "frontend/Importer.h"
@@ -182,6 +185,11 @@ bool Importer::resolvePrecision(ComponentInfo &info) {
       continue;
     }
     param.compute = keep ? keep : info.compute;
+    if (file && !isa<FloatType>(file)) { // see Quantized.cpp
+      param.storage = param.reduce = file;
+      setDerivedDtypes(param, hasMaster);
+      continue;
+    }
     if (param.trainable)
       param.storage = keep ? keep : trainable;
     else

@@ -335,20 +335,34 @@ void Importer::checkLoss(Program &program) {
   if (!program.built)
     return;
   auto results = program.func.getResultTypes();
-  auto type = cast<RankedTensorType>(results.front());
-  if (results.size() == 1 && type.getRank() == 0 &&
-      type.getElementType() == elementType)
+  auto isScalar = [&](Type result) {
+    auto type = cast<RankedTensorType>(result);
+    return type.getRank() == 0 && type.getElementType() == elementType;
+  };
+  auto nameOf = [&](unsigned i) {
+    return cast<StringAttr>(program.func.getResultAttr(i, kOutputAttr))
+        .getValue();
+  };
+  bool isMean = results.size() == 1;
+  bool isSum =
+      results.size() == 2 && nameOf(0) == "sum" && nameOf(1) == "count";
+  if ((isMean || isSum) && llvm::all_of(results, isScalar))
     return;
-  std::string got =
-      results.size() == 1
-          ? describeTensor(Val::ofTensor(
-                program.func.getBody().front().getTerminator()->getOperand(0)))
-          : std::to_string(results.size()) + " values";
+  std::string got = std::to_string(results.size()) + " values";
+  if (isMean || isSum) {
+    Operation *end = program.func.getBody().front().getTerminator();
+    got = describeTensor(Val::ofTensor(end->getOperand(0)));
+    if (isSum)
+      got += " and " + describeTensor(Val::ofTensor(end->getOperand(1)));
+  }
   diags
       .error(program.returnLoc, "the program '" + program.name +
                                     "' must return one scalar, the loss; it "
                                     "returns " +
                                     got)
-      .note("mean(x) reduces a tensor to a scalar");
+      .note(
+          "mean(x) reduces a tensor to a scalar; {sum = s, count = n} returns "
+          "two, for a mean over what counts in the whole step, whatever the "
+          "micro-batches hold of it");
   program.built = false;
 }

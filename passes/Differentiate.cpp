@@ -651,12 +651,16 @@ static LogicalResult reportUnreached(func::FuncOp program,
 LogicalResult Differentiator::differentiateProgram(func::FuncOp program) {
   Block &body = program.getBody().front();
   Operation *terminator = body.getTerminator();
-  if (terminator->getNumOperands() != 1 ||
-      cast<RankedTensorType>(terminator->getOperand(0).getType()).getRank() !=
-          0)
+  // The second scalar is the count that the sums of a step are divided by.
+  bool scalars = llvm::all_of(terminator->getOperandTypes(), [](Type type) {
+    return cast<RankedTensorType>(type).getRank() == 0;
+  });
+  if (!scalars || terminator->getNumOperands() < 1 ||
+      terminator->getNumOperands() > 2)
     return emitError(program.getLoc())
            << "program '" << program.getName()
-           << "' is trained, so it must return one scalar, the loss";
+           << "' is trained, so it must return one scalar, the loss, or two, a "
+              "sum and a count";
 
   llvm::DenseSet<Value> active;
   markActive(body, active);

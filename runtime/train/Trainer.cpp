@@ -39,10 +39,15 @@ Trainer::Trainer(const RunSetup &setup)
                    dataFiles),
       data(dataFiles, metadata.data->fields, ctx.program.inputs),
       lastStep(setup.options.steps >= 0 ? setup.options.steps : train.steps) {
-  if (ctx.program.outputs.size() != 1 || ctx.program.outputs[0].numel() != 1 ||
-      (ctx.program.outputs[0].dtype != FF_F32 &&
-       ctx.program.outputs[0].dtype != FF_F64))
-    failInternal("the result of program '{}' is not one loss of f32 or f64",
+  weighted = ctx.program.outputs.size() == 2;
+  for (const TensorType &output : ctx.program.outputs)
+    if (output.numel() != 1 ||
+        (output.dtype != FF_F32 && output.dtype != FF_F64) ||
+        output.dtype != ctx.program.outputs[0].dtype)
+      failInternal("'{}' of program '{}' is not a number of f32 or f64",
+                   output.name, train.program);
+  if (ctx.program.outputs.empty() || ctx.program.outputs.size() > 2)
+    failInternal("program '{}' returns neither a loss nor a sum and a count",
                  train.program);
   ctx.profile.enabled = setup.options.profile;
 }
@@ -190,9 +195,20 @@ std::string Trainer::replayMatmuls() {
                      step / std::max(alone, 1e-9));
 }
 
-double Trainer::computeGradients() {
+double Trainer::divisor(const Report &total) const {
+  if (weighted)
+    return total.weightSum;
+  return static_cast<double>(train.globalBatch / train.microBatch);
+}
+
+void Trainer::computeGradients(Report &report) {
   StepPlan plan(train, comm.world());
-  double lossSum = 0;
+  auto number = [&](size_t output) {
+    const void *value = ctx.output(output);
+    return ctx.lossIsF64
+               ? *static_cast<const double *>(value)
+               : static_cast<double>(*static_cast<const float *>(value));
+  };
   ctx.units.beginStep();
   for (int64_t round = 0; round < plan.rounds; ++round) {
     Prefetcher::Batch batch;
@@ -202,18 +218,19 @@ double Trainer::computeGradients() {
     }
     if (setup.options.dumpSamples && batch.counts)
       printSamples(batch);
-    double seed =
-        batch.counts ? 1.0 / static_cast<double>(plan.microBatches) : 0.0;
-    ctx.run(entry, batch.data, batch.firstPosition, seed);
-    const void *loss = ctx.output(0);
-    if (batch.counts)
-      lossSum += ctx.lossIsF64
-                     ? *static_cast<const double *>(loss)
-                     : static_cast<double>(*static_cast<const float *>(loss));
+    // The total count is known after the step: gradients are divided by it
+    // then.
+    double share =
+        weighted ? 1.0 : 1.0 / static_cast<double>(plan.microBatches);
+    ctx.run(entry, batch.data, batch.firstPosition, batch.counts ? share : 0.0);
+    if (!batch.counts)
+      continue;
+    report.lossSum += number(0);
+    if (weighted)
+      report.weightSum += number(1);
   }
   ProfileScope scope(ctx.profile, CallKind::Collective);
   ctx.units.finishStep();
-  return lossSum;
 }
 
 Trainer::Report Trainer::gatherReports(const Report &mine, int &nonfiniteRank) {
@@ -226,6 +243,7 @@ Trainer::Report Trainer::gatherReports(const Report &mine, int &nonfiniteRank) {
     Report report;
     std::memcpy(&report, all[rank].data(), sizeof report);
     total.lossSum += report.lossSum;
+    total.weightSum += report.weightSum;
     total.stop |= report.stop;
     // The replicas hold the same slices: one of them counts.
     if (static_cast<int64_t>(rank) >= comm.mesh.shard)
@@ -253,15 +271,13 @@ void Trainer::failNonfinite(const Report &total, int rank) const {
   }
   fail("step {}: {} elements of the gradients are not finite{}, the loss is "
        "{}; fix: a lower lr, clip_norm, or on_nonfinite = \"skip\"",
-       doneSteps + 1, total.nonfinite, where,
-       total.lossSum /
-           static_cast<double>(train.globalBatch / train.microBatch));
+       doneSteps + 1, total.nonfinite, where, total.lossSum / divisor(total));
 }
 
 Trainer::StepResult Trainer::step() {
   Clock::time_point start = Clock::now();
   Report mine{};
-  mine.lossSum = computeGradients();
+  computeGradients(mine);
   {
     ProfileScope scope(ctx.profile, CallKind::Optimizer);
     GradientStats stats = optimizer.gradientStats();
@@ -279,9 +295,11 @@ Trainer::StepResult Trainer::step() {
   StepResult result;
   result.stop = total.stop != 0;
   StepMetrics &metrics = result.metrics;
-  metrics.loss =
-      total.lossSum / static_cast<double>(train.globalBatch / train.microBatch);
-  metrics.gradNorm = std::sqrt(total.sumOfSquares);
+  double parts = divisor(total);
+  metrics.loss = total.lossSum / parts;
+  // Of a program with a count the gradients are still those of the sum.
+  double gradScale = weighted ? 1.0 / parts : 1.0;
+  metrics.gradNorm = std::sqrt(total.sumOfSquares) * gradScale;
   bool finite = std::isfinite(metrics.gradNorm) && std::isfinite(metrics.loss);
   if (!finite && !train.skipNonfinite)
     failNonfinite(total, nonfiniteRank);
@@ -298,7 +316,7 @@ Trainer::StepResult Trainer::step() {
     double scale = 1.0;
     if (train.clipNorm) // as torch.nn.utils.clip_grad_norm_
       scale = std::min(1.0, *train.clipNorm / (metrics.gradNorm + 1e-6));
-    optimizer.update(doneSteps, metrics.lr, scale);
+    optimizer.update(doneSteps, metrics.lr, scale * gradScale);
   }
   metrics.samplesPerSecond =
       static_cast<double>(train.globalBatch) / secondsSince(start);

@@ -32,6 +32,7 @@ private:
   /// wire.
   struct Report {
     double lossSum;      ///< over the micro-batches of the rank
+    double weightSum;    ///< likewise, of a program with sum and count
     double sumOfSquares; ///< of its gradient slices
     int64_t nonfinite;
     int64_t firstNonfinite;
@@ -49,7 +50,11 @@ private:
   /// Runs the matmuls of the last step again, alone, and says how long a step
   /// takes in comparison.
   std::string replayMatmuls();
-  double computeGradients();
+  /// Adds up losses (and counts) and gradients of this rank's micro-batches.
+  void computeGradients(Report &report);
+  /// What the sums over all micro-batches of a step are divided by: their
+  /// number, or, where the program returns a sum and a count, the total count.
+  double divisor(const Report &total) const;
   Report gatherReports(const Report &mine, int &nonfiniteRank);
   void failNonfinite(const Report &total, int rank) const;
   void dumpGradients();
@@ -57,6 +62,7 @@ private:
   void saveCheckpoint(bool last);
   void warn(const std::string &text) const;
 
+  bool weighted = false; ///< the program returns a sum and a count
   const RunSetup &setup;
   const Metadata &metadata;
   const TrainPolicy &train;
