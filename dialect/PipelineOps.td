@@ -16,7 +16,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
 def FF_ComponentOp : FF_Op<"component", [
-    Symbol, SymbolTable, NoTerminator, IsolatedFromAbove,
+    Symbol, SymbolTable, SingleBlock, NoTerminator, IsolatedFromAbove,
     RegionKindInterface, HasOnlyGraphRegion]> {
   let summary = "a component of the bundle, with its parameters";
   let description = [{
@@ -25,7 +25,9 @@ def FF_ComponentOp : FF_Op<"component", [
     the values (absent: the initialisers do). `sharded = false` replicates the
     parameters on every rank. `lora` holds the settings of the adapters, in the
     words of PEFT's `adapter_config.json`; `save` says which files a checkpoint
-    has of it: `kind` ("full" or "adapter") and `files`.
+    has of it: `kind` ("full" or "adapter") and `files`. `precision` holds what
+    the component has of its own instead of the `precision` and `mixed_dtype` of
+    `ff.spec`.
 
     Example:
     ```mlir
@@ -42,7 +44,8 @@ def FF_ComponentOp : FF_Op<"component", [
                        OptionalAttr<StrArrayAttr>:$files,
                        OptionalAttr<DictionaryAttr>:$config,
                        OptionalAttr<DictionaryAttr>:$lora,
-                       OptionalAttr<DictionaryAttr>:$save);
+                       OptionalAttr<DictionaryAttr>:$save,
+                       OptionalAttr<DictionaryAttr>:$precision);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
 }

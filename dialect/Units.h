@@ -35,7 +35,7 @@ public:
   /// The unit of parameter @component::@name.
   UnitOp getUnit(mlir::SymbolRefAttr param) const {
     auto it = units.find({param.getRootReference(), param.getLeafReference()});
-    assert(it != units.end() && "ff-verify-units holds");
+    assert(it != units.end() && "ff-verify-groups holds");
     return it->second;
   }
   bool isRoot(UnitOp unit) const {

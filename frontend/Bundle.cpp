@@ -147,6 +147,9 @@ bool Importer::readComponent(const Entry &entry, ComponentInfo &info) {
   if (!info.type)
     return false;
   collectParams(*info.type, "", "", info);
+  // Nothing is trained of it, and nothing saved.
+  if (info.params.empty() && info.train == TrainMode::Full)
+    info.train = TrainMode::Frozen;
   for (ComponentParam &param : info.params)
     param.trainable = info.train == TrainMode::Full && !param.isBuffer();
   const Node *reshard =
@@ -175,7 +178,7 @@ bool Importer::readWeights(ComponentInfo &info) {
         if (!param.isAdapter && !param.isBuffer())
           param.fileDtype = dtypeName(dtype);
   if (!weights || !weights->isString()) {
-    if (info.train != TrainMode::Full && !stated)
+    if (info.train != TrainMode::Full && !stated && !info.params.empty())
       diags
           .warning(info.loc,
                    "component '" + info.name + "' is " +
@@ -300,7 +303,7 @@ void Importer::emitComponent(ComponentInfo &info) {
       TrainModeAttr::get(context, info.train),
       b.getBoolAttr(info.reshardAfterForward), b.getBoolAttr(info.sharded),
       info.files.empty() ? ArrayAttr() : strings(info.files),
-      b.getDictionaryAttr(config), loraAttr(info), save);
+      b.getDictionaryAttr(config), loraAttr(info), save, ownPrecision(info));
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&component.getBody());
   for (const ComponentParam &param : info.params)
@@ -309,6 +312,19 @@ void Importer::emitComponent(ComponentInfo &info) {
   Val value = Val::of(Val::Kind::Module);
   value.instance = {info.type, "", b.getStringAttr(info.name)};
   elaborator->components[info.name] = value;
+}
+
+/// The dtypes that the component's own tables say, for ff-verify-precision.
+DictionaryAttr Importer::ownPrecision(const ComponentInfo &info) const {
+  NamedAttrList attrs;
+  if (const Node *own = info.table->get("precision"))
+    if (own->isTable())
+      for (const Entry &entry : own->entries)
+        attrs.set(entry.key, attributeOf(*entry.value));
+  if (const Node *own = info.table->get("sharding"))
+    if (const Node *mixed = own->get("mixed_dtype"))
+      attrs.set("mixed_dtype", attributeOf(*mixed));
+  return attrs.empty() ? DictionaryAttr() : attrs.getDictionary(context);
 }
 
 void Importer::emitParameter(const ComponentInfo &info,

@@ -58,6 +58,7 @@ private:
   bool readWeights(ComponentInfo &info);
   bool checkFileDtypes(const ComponentInfo &info, SMLoc loc);
   void emitComponent(ComponentInfo &info);
+  mlir::DictionaryAttr ownPrecision(const ComponentInfo &info) const;
   void emitParameter(const ComponentInfo &info, const ComponentParam &param);
   void checkComponents(const std::set<std::string> &inTraining);
   void reportUnreached(const ComponentInfo &info);

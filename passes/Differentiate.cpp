@@ -51,10 +51,16 @@ struct Contributions {
   /// holds one value and not one for each layer.
   Value whole;
   SmallVector<Slice> slices;
+  /// Those of a parameter in bf16 or f16 are added up in f32 (V6).
+  bool wide = false;
 
   void add(OpBuilder &b, Value grad) {
-    whole = whole ? addUp(b, whole, grad) : grad;
+    if (whole)
+      whole = addUp(b, widen(b, whole), widen(b, grad));
+    else
+      whole = grad;
   }
+  Value widen(OpBuilder &b, Value grad) const;
   static Value addUp(OpBuilder &b, Value x, Value y);
 };
 
@@ -78,6 +84,11 @@ Value convertTo(OpBuilder &b, Value value, Type dtype) {
   Value wide = b.create<arith::ExtFOp>(value.getLoc(),
                                        type.clone(b.getF32Type()), value);
   return b.create<arith::TruncFOp>(value.getLoc(), result, wide);
+}
+
+Value Contributions::widen(OpBuilder &b, Value grad) const {
+  Type dtype = getElementTypeOrSelf(grad);
+  return wide ? convertTo(b, grad, numberTypeOf(dtype)) : grad;
 }
 
 /// Gradients of a parameter may arrive in its reduction dtype, which is wider.
@@ -107,6 +118,13 @@ private:
   void markActive(Block &body, llvm::DenseSet<Value> &active);
   void split(func::FuncOp block, Region &joint, BlockVariant &variant);
   bool isTrainable(ParamOp param);
+  bool isOfParameter(Value value);
+  Contributions &at(llvm::DenseMap<Value, Contributions> &grads, Value value) {
+    auto [it, fresh] = grads.try_emplace(value);
+    if (fresh)
+      it->second.wide = isOfParameter(value);
+    return it->second;
+  }
   ParameterOp lookupParameter(SymbolRefAttr ref) {
     return cast<ParameterOp>(tables.lookupSymbolIn(module, ref));
   }
@@ -115,6 +133,8 @@ private:
   SymbolTable symbols;
   SymbolTableCollection tables;
   std::map<std::string, BlockVariant> variants;
+  /// Arguments of the bodies in the making that are parameters.
+  llvm::DenseSet<Value> paramArgs;
 };
 
 } // namespace
@@ -125,6 +145,15 @@ private:
 
 bool Differentiator::isTrainable(ParamOp param) {
   return lookupParameter(param.getParam()).isTrainable();
+}
+
+/// Whether `value` is a parameter, or a view of one.
+bool Differentiator::isOfParameter(Value value) {
+  Operation *def = value.getDefiningOp();
+  if (!def)
+    return paramArgs.contains(value);
+  return isa<ParamOp>(def) ||
+         (isViewOp(def) && isOfParameter(def->getOperand(0)));
 }
 
 static bool isFloatTensor(Type type) {
@@ -228,15 +257,19 @@ Differentiator::backward(Block &body, OpBuilder builder,
     SmallVector<Value> resultGrads;
     for (Value result : op->getResults()) {
       auto it = grads.find(result);
+      Value grad =
+          it == grads.end() ? Value() : finish(builder, result, it->second);
+      // What was added up in f32 goes on as the operation expects it.
       resultGrads.push_back(
-          it == grads.end() ? Value() : finish(builder, result, it->second));
+          grad ? convertTo(builder, grad, getElementTypeOrSelf(result)) : grad);
     }
     if (llvm::none_of(resultGrads, [](Value v) { return bool(v); }))
       continue;
     if (auto slice = dyn_cast<SliceOp>(op)) {
-      grads[slice.getInput()].slices.push_back(
-          {static_cast<int64_t>(slice.getDim()),
-           static_cast<int64_t>(slice.getStart()), resultGrads[0]});
+      at(grads, slice.getInput())
+          .slices.push_back({static_cast<int64_t>(slice.getDim()),
+                             static_cast<int64_t>(slice.getStart()),
+                             resultGrads[0]});
       continue;
     }
     if (isa<AttentionOp>(op) && resultGrads[1])
@@ -254,7 +287,7 @@ Differentiator::backward(Block &body, OpBuilder builder,
     for (auto [operand, want, grad] :
          llvm::zip_equal(op->getOperands(), wanted, operandGrads))
       if (want && grad)
-        grads[operand].add(builder, grad);
+        at(grads, operand).add(builder, grad);
   }
   return success();
 }
@@ -312,7 +345,7 @@ Differentiator::backwardCall(func::CallOp call, OpBuilder &builder,
       builder.create<func::CallOp>(call.getLoc(), variant->backward, operands);
   for (auto [arg, grad] :
        llvm::zip_equal(variant->gradArgs, backward.getResults()))
-    grads[call.getOperand(arg)].add(builder, grad);
+    at(grads, call.getOperand(arg)).add(builder, grad);
 
   for (auto [old, now] : llvm::zip(call.getResults(), forward.getResults())) {
     old.replaceAllUsesWith(now);
@@ -476,14 +509,17 @@ FailureOr<BlockVariant> Differentiator::getVariant(func::FuncOp block,
     if (want)
       active.insert(arg);
   markActive(forward, active);
+  for (auto [i, arg] : llvm::enumerate(forward.getArguments()))
+    if (block.getArgAttr(i, kParamAttr))
+      paramArgs.insert(arg);
 
   auto builder = OpBuilder::atBlockEnd(back);
   llvm::DenseMap<Value, Contributions> grads;
   for (auto [value, has] :
        llvm::zip_equal(forward.getTerminator()->getOperands(), seeded))
     if (has)
-      grads[value].add(builder,
-                       back->addArgument(value.getType(), value.getLoc()));
+      at(grads, value)
+          .add(builder, back->addArgument(value.getType(), value.getLoc()));
 
   if (failed(backward(forward, builder, active, grads)))
     return failure();
@@ -503,6 +539,9 @@ FailureOr<BlockVariant> Differentiator::getVariant(func::FuncOp block,
       argGrads.push_back(grad);
     }
   }
+  // Their addresses may be those of others soon.
+  for (BlockArgument arg : forward.getArguments())
+    paramArgs.erase(arg);
   builder.create<func::ReturnOp>(block.getLoc(), argGrads);
   split(block, region, variant);
   variants[key] = variant;
@@ -644,8 +683,11 @@ LogicalResult Differentiator::differentiateProgram(func::FuncOp program) {
       continue;
     Value grad = finish(builder, param.getResult(), it->second);
     Value &sum = paramGrads[param.getParam()];
+    if (grad && sum)
+      grad = Contributions::addUp(builder, it->second.widen(builder, sum),
+                                  it->second.widen(builder, grad));
     if (grad)
-      sum = sum ? Contributions::addUp(builder, sum, grad) : grad;
+      sum = grad;
   }
   SmallVector<ParameterOp> unreached;
   size_t trainable = 0;

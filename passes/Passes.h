@@ -13,6 +13,13 @@
 
 namespace ff {
 
+/// What ff-verify-collectives finds in programs.
+enum class CollectiveForm {
+  None,      ///< before sharding: uses of parameters
+  Sharded,   ///< gathers and reductions, each at once
+  Scheduled, ///< each started and waited for
+};
+
 #define GEN_PASS_DECL
 #include "passes/Passes.h.inc"
 

@@ -14,6 +14,7 @@
 #define FF_PASSES_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
+include "passes/verify/Invariants.td"
 
 //===----------------------------------------------------------------------===//
 // Units
@@ -40,15 +41,6 @@ def FormUnits : Pass<"ff-form-units", "mlir::ModuleOp"> {
     ff.unit @"dit.blocks.0" of @dit groups [#ff.group<f32, trainable = true,
       reduce = f32, numel = 16, params = ["blocks.0.w"], offsets = [0]>]
     ```
-  }];
-}
-
-def VerifyUnits : Pass<"ff-verify-units", "mlir::ModuleOp"> {
-  let summary = "Each parameter belongs to exactly one group of one unit";
-  let description = [{
-    Exit form of the stage `form-units`: every parameter of every component is in
-    exactly one unit of its component (V1, V8), and each group is trainable
-    exactly where its component is (V2).
   }];
 }
 
@@ -89,15 +81,6 @@ def Differentiate : Pass<"ff-differentiate", "mlir::ModuleOp"> {
            "Program to differentiate; default: train.program of the spec">,
   ];
   let dependentDialects = ["ff::FFDialect"];
-}
-
-def VerifyDifferentiated : Pass<"ff-verify-differentiated", "mlir::ModuleOp"> {
-  let summary = "Trainable set = set with gradients (V2)";
-  let description = [{
-    Exit form of the stage `differentiate`: in the program that trains, each
-    trainable parameter has exactly one `ff.gradient`, and no other parameter has
-    any; other programs have none.
-  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -147,18 +130,6 @@ def InsertReductions : Pass<"ff-insert-reductions", "mlir::ModuleOp"> {
   let dependentDialects = ["ff::FFDialect"];
 }
 
-def VerifySharded : Pass<"ff-verify-sharded", "mlir::ModuleOp"> {
-  let summary = "Gathered before use, released after; one reduction each (V3)";
-  let description = [{
-    Exit form of the stage `shard`: no `ff.param` or `ff.gradient` is left; each
-    view lies between the gather and the release of its unit; each gather is
-    released once; each trainable parameter is in exactly one
-    `ff.reduce_gradients` of the program that trains, frozen ones in none; and no
-    collective stands inside a region or a block function, so that every rank
-    runs the same sequence (V5).
-  }];
-}
-
 //===----------------------------------------------------------------------===//
 // Schedule and memory
 //===----------------------------------------------------------------------===//
@@ -188,16 +159,6 @@ def ScheduleCollectives : Pass<"ff-schedule-collectives", "mlir::ModuleOp"> {
   let dependentDialects = ["ff::FFDialect"];
 }
 
-def VerifyScheduled : Pass<"ff-verify-scheduled", "mlir::ModuleOp"> {
-  let summary = "Each collective is started once and waited for once";
-  let description = [{
-    Exit form of the stage `schedule`, the sequence that every rank runs (V5):
-    each `ff.gather_start` has one `ff.gather_wait`, which has one `ff.release`
-    after it; no unit is started while it is whole; each `ff.reduce_gradients` is
-    waited for before the unit is reduced again and before the program ends.
-  }];
-}
-
 def PlanMemory : Pass<"ff-plan-memory", "mlir::ModuleOp"> {
   let summary = "Gives every buffer an offset, every collective a slot";
   let description = [{
@@ -208,15 +169,6 @@ def PlanMemory : Pass<"ff-plan-memory", "mlir::ModuleOp"> {
     with disjoint lifetimes share memory. Gathers and reductions get slots
     (`ff.gather_slots`, `ff.grad_slots`: for each slot the units that use it).
     Returned values and gradients are written in place.
-  }];
-}
-
-def VerifyPlan : Pass<"ff-verify-plan", "mlir::ModuleOp"> {
-  let summary = "No two live buffers overlap";
-  let description = [{
-    Exit form of the stage `plan-memory`: every value has a place; buffers that
-    are live at the same time are disjoint and lie inside the frame; a slot holds
-    one unit at a time.
   }];
 }
 

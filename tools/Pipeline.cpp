@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The whole compiler, top to bottom. Each stage lists its passes with the
-// reason for their place, says what is true after it, and ends with a pass that
-// verifies just that.
+// reason for their place, says what is true after it, and ends with the
+// verifiers of the invariants that it could break: addInvariants.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +29,90 @@
 using namespace mlir;
 using namespace ff;
 
-void ff::buildStage(OpPassManager &pm, Stage stage,
-                    const PipelineOptions &options) {
+/// The verifiers (V1 to V15, docs/invariants.md) of what is true after a stage:
+/// each after every stage that could break it.
+static void addInvariants(OpPassManager &pm, Stage stage) {
+  auto trainable = [&](bool gradients) {
+    VerifyTrainableOptions options;
+    options.gradients = gradients;
+    pm.addPass(createVerifyTrainable(options));
+  };
+  auto collectives = [&](CollectiveForm form) {
+    VerifyCollectivesOptions options;
+    options.form = form;
+    pm.addPass(createVerifyCollectives(options));
+  };
+  switch (stage) {
+  case Stage::Import: {
+    // What no later stage changes, and what it must begin with.
+    VerifySpecOptions spec;
+    spec.complete = true;
+    pm.addPass(createVerifySpec(spec));     // V15
+    pm.addPass(createVerifyBatch());        // V11
+    pm.addPass(createVerifyInitializers()); // V7
+    pm.addPass(createVerifyPrecision());    // V13
+    pm.addPass(createVerifyManifest());     // V10
+    trainable(/*gradients=*/false);         // V2
+    pm.addPass(createVerifyRandomness());   // V12
+    collectives(CollectiveForm::None);      // V5
+    return;
+  }
+  case Stage::FormUnits:
+    pm.addPass(createVerifyGroups()); // V1
+    pm.addPass(createVerifyNorm());   // V9
+    return;
+  case Stage::Differentiate:
+    // Rewrites every function; SymbolDCE could take a program.
+    pm.addPass(createVerifySpec());         // V15
+    pm.addPass(createVerifyBatch());        // V11
+    trainable(/*gradients=*/true);          // V2
+    pm.addPass(createVerifyReachability()); // V4
+    pm.addPass(createVerifyReduceDtypes()); // V6
+    pm.addPass(createVerifyRandomness());   // V12
+    pm.addPass(createVerifyPrecision());    // V13
+    collectives(CollectiveForm::None);      // V5
+    return;
+  case Stage::Kernels:
+    // Moves and merges operations.
+    trainable(/*gradients=*/true);          // V2
+    pm.addPass(createVerifyReachability()); // V4
+    pm.addPass(createVerifyRandomness());   // V12
+    pm.addPass(createVerifyPrecision());    // V13
+    collectives(CollectiveForm::None);      // V5
+    return;
+  case Stage::Shard:
+    // Replaces each use of a parameter and each gradient.
+    collectives(CollectiveForm::Sharded);   // V5
+    pm.addPass(createVerifyReductions());   // V3, and V2 of what is reduced
+    pm.addPass(createVerifyReachability()); // V4
+    pm.addPass(createVerifyShapes());       // V8
+    pm.addPass(createVerifyReduceDtypes()); // V6
+    pm.addPass(createVerifyPrecision());    // V13
+    return;
+  case Stage::Schedule:
+    // Splits and moves collectives.
+    collectives(CollectiveForm::Scheduled); // V5
+    pm.addPass(createVerifyReductions());   // V3
+    pm.addPass(createVerifyShapes());       // V8
+    return;
+  case Stage::PlanMemory:
+    // Replaces all compute by launches, and moves nothing.
+    collectives(CollectiveForm::Scheduled); // V5
+    pm.addPass(createVerifyReductions());   // V3
+    pm.addPass(createVerifyShapes());       // V8
+    pm.addPass(createVerifyReduceDtypes()); // V6
+    pm.addPass(createVerifyNorm());         // V9
+    pm.addPass(createVerifyMemory());       // V14
+    return;
+  case Stage::RuntimeCalls:
+  case Stage::LLVM:
+    // Nothing is left to read them off: test/e2e and test/unit/runtime run.
+    return;
+  }
+}
+
+static void addPasses(OpPassManager &pm, Stage stage,
+                      const PipelineOptions &options) {
   OpPassManager &functions = pm.nest<func::FuncOp>();
   switch (stage) {
   case Stage::Import:
@@ -38,14 +120,13 @@ void ff::buildStage(OpPassManager &pm, Stage stage,
     // instance with name, shape, dtype and initialiser; programs are functions
     // on tensors of static shape; each distinct module configuration that is
     // used as a block is one function; every operation has a place in the TOML.
-    // The frontend does this; MLIR verifies it.
+    // The frontend does this.
     return;
 
   case Stage::FormUnits:
     // True after it: each parameter is in one group of one unit; groups are
     // uniform in (storage dtype, trainable, reduction dtype).
     pm.addPass(createFormUnits());
-    pm.addPass(createVerifyUnits());
     return;
 
   case Stage::Differentiate:
@@ -59,7 +140,6 @@ void ff::buildStage(OpPassManager &pm, Stage stage,
     // Takes out what only frozen gradients would need, and folds views.
     pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
     pm.addNestedPass<func::FuncOp>(createCSEPass());
-    pm.addPass(createVerifyDifferentiated());
     return;
 
   case Stage::Kernels:
@@ -74,14 +154,12 @@ void ff::buildStage(OpPassManager &pm, Stage stage,
     // After fusion, which reorders operations; from here on order is meaning.
     pm.addPass(createInsertGathers());
     pm.addPass(createInsertReductions());
-    pm.addPass(createVerifySharded());
     return;
 
   case Stage::Schedule:
     // True after it: collectives are in one order, started early enough to
     // overlap with compute.
     pm.addPass(createScheduleCollectives());
-    pm.addPass(createVerifyScheduled());
     return;
 
   case Stage::PlanMemory: {
@@ -93,7 +171,6 @@ void ff::buildStage(OpPassManager &pm, Stage stage,
     kernelOptions.vectorBytes = options.vectorBytes;
     pm.addPass(createLowerKernelsPass(kernelOptions));
     pm.addPass(createPlanMemory());
-    pm.addPass(createVerifyPlan());
     return;
   }
 
@@ -108,6 +185,12 @@ void ff::buildStage(OpPassManager &pm, Stage stage,
     buildKernelToLLVMPipeline(pm);
     return;
   }
+}
+
+void ff::buildStage(OpPassManager &pm, Stage stage,
+                    const PipelineOptions &options) {
+  addPasses(pm, stage, options);
+  addInvariants(pm, stage);
 }
 
 //===----------------------------------------------------------------------===//
@@ -183,18 +266,24 @@ LogicalResult ff::runPipeline(ModuleOp module, const PipelineOptions &options) {
   return success();
 }
 
+/// PassPipelineRegistration keeps references to its texts.
+static StringRef keep(const Twine &text) {
+  static std::vector<std::unique_ptr<std::string>> texts;
+  texts.push_back(std::make_unique<std::string>(text.str()));
+  return *texts.back();
+}
+
 void ff::registerStagePipelines() {
   for (Stage stage : kAllStages) {
+    StringRef name = getStageName(stage);
+    PassPipelineRegistration<>(
+        keep("ff-invariants-" + name),
+        keep("Verifies what is true after the stage " + name),
+        [stage](OpPassManager &pm) { addInvariants(pm, stage); });
     if (stage == Stage::Import)
       continue;
-    std::string name = ("ff-stage-" + getStageName(stage)).str();
-    std::string text = ("Runs the stage " + getStageName(stage)).str();
-    // PassPipelineRegistration keeps references to its texts.
-    static std::vector<std::unique_ptr<std::string>> texts;
-    texts.push_back(std::make_unique<std::string>(name));
-    StringRef keptName = *texts.back();
-    texts.push_back(std::make_unique<std::string>(text));
-    PassPipelineRegistration<>(keptName, *texts.back(),
+    PassPipelineRegistration<>(keep("ff-stage-" + name),
+                               keep("Runs the stage " + name),
                                [stage](OpPassManager &pm) {
                                  buildStage(pm, stage, PipelineOptions());
                                });

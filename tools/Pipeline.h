@@ -54,7 +54,7 @@ struct PipelineOptions {
   std::function<mlir::LogicalResult(mlir::ModuleOp)> afterPlan;
 };
 
-/// Adds the passes of one stage, with the verifier of its exit form.
+/// Adds the passes of one stage and the verifiers of what is true after it.
 void buildStage(mlir::OpPassManager &pm, Stage stage,
                 const PipelineOptions &options);
 
@@ -62,7 +62,8 @@ void buildStage(mlir::OpPassManager &pm, Stage stage,
 mlir::LogicalResult runPipeline(mlir::ModuleOp module,
                                 const PipelineOptions &options);
 
-/// Makes each stage a pipeline of ff-opt: --ff-stage-form-units.
+/// Makes each stage a pipeline of ff-opt, --ff-stage-form-units, and its
+/// verifiers alone, --ff-invariants-form-units.
 void registerStagePipelines();
 
 } // namespace ff

@@ -104,7 +104,8 @@ static Program buildProgram(func::FuncOp func, std::mt19937 &engine) {
   auto component = b.create<ComponentOp>(
       loc, "p", "Test", TrainMode::Full, /*reshard_after_forward=*/true,
       /*sharded=*/true, /*files=*/ArrayAttr(), /*config=*/DictionaryAttr(),
-      /*lora=*/DictionaryAttr(), /*save=*/DictionaryAttr());
+      /*lora=*/DictionaryAttr(), /*save=*/DictionaryAttr(),
+      /*precision=*/DictionaryAttr());
   component.getBody().emplaceBlock();
   auto block = cast<func::FuncOp>(b.clone(*func));
   block.setPrivate();

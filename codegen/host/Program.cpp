@@ -44,7 +44,7 @@ HostModule::GroupPlace HostModule::lookup(FlatSymbolRefAttr unit,
   // Names in operations carry no type, names in groups may: compare by text.
   auto it = places.find(
       {unit.getAttr(), StringAttr::get(param.getContext(), param.getValue())});
-  assert(it != places.end() && "ff-verify-sharded holds");
+  assert(it != places.end() && "ff-verify-collectives holds");
   return it->second;
 }
 

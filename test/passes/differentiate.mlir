@@ -1,4 +1,4 @@
-// RUN: ff-opt %S/Inputs/tiny.mlir --cse --ff-differentiate --symbol-dce --canonicalize --cse --ff-verify-differentiated | FileCheck %s --check-prefix=TINY
+// RUN: ff-opt %S/Inputs/tiny.mlir --cse --ff-differentiate --symbol-dce --canonicalize --cse --ff-verify-trainable | FileCheck %s --check-prefix=TINY
 // RUN: ff-opt %s --ff-differentiate=program=train --split-input-file --verify-diagnostics | FileCheck %s
 
 // One forward and one backward for two calls; the forward saves what the backward cannot compute again (the matmul's operand and

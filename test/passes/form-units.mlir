@@ -1,4 +1,4 @@
-// RUN: ff-opt %s --ff-form-units --ff-verify-units --split-input-file | FileCheck %s
+// RUN: ff-opt %s --ff-form-units --ff-verify-groups --split-input-file | FileCheck %s
 
 // Blocks become units, the rest is the root; parameters keep their order and start at multiples of 16 elements.
 // CHECK-LABEL: ff.component @blocks_and_root

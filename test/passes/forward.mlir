@@ -1,4 +1,4 @@
-// RUN: ff-opt %s --ff-insert-gathers --ff-verify-sharded --ff-schedule-collectives --ff-plan-memory --ff-verify-plan | FileCheck %s
+// RUN: ff-opt %s --ff-insert-gathers --ff-verify-collectives --ff-schedule-collectives --ff-plan-memory --ff-verify-memory | FileCheck %s
 
 // The forward of a component gathers its units itself; the program that calls it has their slots.
 ff.component @net attributes {module = "Net", train = #ff.train<frozen>} {

@@ -1,5 +1,5 @@
 // RUN: ff-opt %S/Inputs/tiny.mlir --ff-form-units --cse --ff-differentiate --symbol-dce --canonicalize --ff-insert-gathers | FileCheck %s
-// RUN: ff-opt %S/Inputs/tiny.mlir --ff-form-units --cse --ff-differentiate --symbol-dce --canonicalize --ff-insert-gathers --ff-insert-reductions --ff-verify-sharded | FileCheck %s --check-prefix=REDUCE
+// RUN: ff-opt %S/Inputs/tiny.mlir --ff-form-units --cse --ff-differentiate --symbol-dce --canonicalize --ff-insert-gathers --ff-insert-reductions --ff-verify-reductions --ff-verify-collectives --ff-verify-shapes | FileCheck %s --check-prefix=REDUCE
 // RUN: ff-opt %S/Inputs/tiny.mlir --ff-form-units --cse --ff-differentiate --symbol-dce --canonicalize --ff-insert-gathers --ff-insert-reductions --ff-schedule-collectives | FileCheck %s --check-prefix=SCHEDULE
 
 // Block 0 is gathered twice, for the forward and for the backward; block 1 once, since nothing is between its two uses.

@@ -1,4 +1,4 @@
-// RUN: ff-opt %s --ff-plan-memory --ff-verify-plan --split-input-file | FileCheck %s
+// RUN: ff-opt %s --ff-plan-memory --ff-verify-memory --split-input-file | FileCheck %s
 
 func.func private @kernel(!llvm.ptr, i64, i64)
 

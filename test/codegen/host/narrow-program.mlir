@@ -10,7 +10,7 @@
 // CHECK: llvm.call @ff_rt_embedding(
 // CHECK: llvm.call @ff_rt_matmul(
 // CHECK: llvm.call @ff_rt_embedding_grad(
-module attributes {ff.spec = {name = "narrow", train = {program = "train"}}} {
+module attributes {ff.spec = {name = "narrow", precision = {master = "none"}, train = {program = "train"}}} {
 ff.component @net attributes {module = "Net", train = #ff.train<full>} {
   ff.parameter @table : tensor<11x8xbf16> init <constant, 0.0 : f64, 0.0 : f64>
   ff.parameter @w : tensor<8x24xbf16> init <constant, 0.0 : f64, 0.0 : f64>

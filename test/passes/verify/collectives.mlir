@@ -1,47 +1,4 @@
-// RUN: ff-opt %s --ff-verify-sharded --split-input-file --verify-diagnostics
-
-module attributes {ff.spec = {train = {program = "train"}}} {
-  ff.component @net attributes {module = "Net", train = #ff.train<full>} {
-    ff.parameter @w : tensor<4xf32> init <constant, 0.0 : f64, 0.0 : f64>
-  }
-  // expected-error @below {{has trainable 'w', which nothing reduces}}
-  ff.unit @net.root of @net groups [#ff.group<f32, trainable = true, reduce = f32, numel = 16, params = ["w"], offsets = [0]>] {root}
-  func.func @train() attributes {ff.program = "train"} {
-    return
-  }
-}
-
-// -----
-
-module attributes {ff.spec = {train = {program = "train"}}} {
-  ff.component @net attributes {module = "Net", train = #ff.train<full>} {
-    ff.parameter @w : tensor<4xf32> init <constant, 0.0 : f64, 0.0 : f64>
-  }
-  ff.unit @net.root of @net groups [#ff.group<f32, trainable = true, reduce = f32, numel = 16, params = ["w"], offsets = [0]>] {root}
-  func.func @train(%g: tensor<4xf32>) attributes {ff.program = "train"} {
-    // expected-note @below {{the first}}
-    ff.reduce_gradients @net.root(%g) ["w"] : tensor<4xf32>
-    // expected-error @below {{is the second reduction of @net.root}}
-    ff.reduce_gradients @net.root(%g) ["w"] : tensor<4xf32>
-    return
-  }
-}
-
-// -----
-
-module attributes {ff.spec = {train = {program = "train"}}} {
-  ff.component @net attributes {module = "Net", train = #ff.train<frozen>} {
-    ff.parameter @w : tensor<4xf32> init <constant, 0.0 : f64, 0.0 : f64>
-  }
-  ff.unit @net.root of @net groups [#ff.group<f32, trainable = false, reduce = f32, numel = 16, params = ["w"], offsets = [0]>] {root}
-  func.func @train(%g: tensor<4xf32>) attributes {ff.program = "train"} {
-    // expected-error @below {{reduces 'w', which is not trainable}}
-    ff.reduce_gradients @net.root(%g) ["w"] : tensor<4xf32>
-    return
-  }
-}
-
-// -----
+// RUN: ff-opt %s --ff-verify-collectives --allow-unregistered-dialect --split-input-file --verify-diagnostics
 
 ff.component @net attributes {module = "Net", train = #ff.train<frozen>} {
   ff.parameter @w : tensor<4xf32> init <constant, 0.0 : f64, 0.0 : f64>
@@ -113,6 +70,7 @@ func.func private @collective_in_block() attributes {ff.block = "Block"} {
 ff.component @net attributes {module = "Net", train = #ff.train<frozen>} {
   ff.parameter @w : tensor<4xf32> init <constant, 0.0 : f64, 0.0 : f64>
 }
+// expected-note @below {{the function}}
 func.func private @net_forward() attributes {ff.forward = "Net"} {
   return
 }
@@ -147,10 +105,11 @@ ff.component @net attributes {module = "Net", train = #ff.train<frozen>} {
   ff.parameter @w : tensor<4xf32> init <constant, 0.0 : f64, 0.0 : f64>
 }
 ff.unit @net.root of @net groups [#ff.group<f32, trainable = false, reduce = f32, numel = 16, params = ["w"], offsets = [0]>] {root}
-func.func @unknown_name() attributes {ff.program = "train"} {
+func.func @released_twice() attributes {ff.program = "train"} {
   %u = ff.gather @net.root : !ff.gathered
-  // expected-error @below {{names 'nope', which is not in @net.root}}
-  %w = ff.view %u["nope"] : tensor<4xf32>
+  // expected-note @below {{the other operation}}
+  ff.release %u
+  // expected-error @below {{releases the unit a second time}}
   ff.release %u
   return
 }
@@ -161,10 +120,71 @@ ff.component @net attributes {module = "Net", train = #ff.train<frozen>} {
   ff.parameter @w : tensor<4xf32> init <constant, 0.0 : f64, 0.0 : f64>
 }
 ff.unit @net.root of @net groups [#ff.group<f32, trainable = false, reduce = f32, numel = 16, params = ["w"], offsets = [0]>] {root}
-func.func @other_type() attributes {ff.program = "train"} {
+func.func @gathered_twice() attributes {ff.program = "train"} {
+  // expected-note @below {{the other operation}}
   %u = ff.gather @net.root : !ff.gathered
-  // expected-error @below {{has type 'tensor<5xf32>' for 'w', which is 'tensor<4xf32>'}}
-  %w = ff.view %u["w"] : tensor<5xf32>
+  // expected-error @below {{gathers @net.root, which is whole}}
+  %v = ff.gather @net.root : !ff.gathered
   ff.release %u
+  ff.release %v
+  return
+}
+
+// -----
+
+ff.component @net attributes {module = "Net", train = #ff.train<frozen>} {
+  ff.parameter @w : tensor<4xf32> init <constant, 0.0 : f64, 0.0 : f64>
+}
+ff.unit @net.root of @net groups [#ff.group<f32, trainable = false, reduce = f32, numel = 16, params = ["w"], offsets = [0]>] {root}
+func.func @read_in_a_region_after(%c: i1) attributes {ff.program = "train"} {
+  %u = ff.gather @net.root : !ff.gathered
+  %w = ff.view %u["w"] : tensor<4xf32>
+  // expected-note @below {{released here}}
+  ff.release %u
+  scf.if %c {
+    // expected-error @below {{reads 'w' after its release}}
+    %y = arith.negf %w : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+ff.component @net attributes {module = "Net", train = #ff.train<frozen>} {
+  ff.parameter @w : tensor<4xf32> init <constant, 0.0 : f64, 0.0 : f64>
+}
+ff.unit @net.root of @net groups [#ff.group<f32, trainable = false, reduce = f32, numel = 16, params = ["w"], offsets = [0]>] {root}
+// expected-error @below {{may hold collectives and branches: ranks could differ in it}}
+func.func @two_blocks() attributes {ff.program = "train"} {
+  "test.br"()[^next] : () -> ()
+^next:
+  return
+}
+
+// -----
+
+ff.component @net attributes {module = "Net", train = #ff.train<frozen>} {
+  ff.parameter @w : tensor<4xf32> init <constant, 0.0 : f64, 0.0 : f64>
+}
+ff.unit @net.root of @net groups [#ff.group<f32, trainable = false, reduce = f32, numel = 16, params = ["w"], offsets = [0]>] {root}
+func.func @scheduled_before_its_time() attributes {ff.program = "train"} {
+  // expected-error @below {{stands before scheduling}}
+  %p = ff.gather_start @net.root : !ff.pending
+  return
+}
+
+// -----
+
+ff.component @net attributes {module = "Net", train = #ff.train<full>} {
+  ff.parameter @w : tensor<4xf32> init <constant, 0.0 : f64, 0.0 : f64>
+}
+ff.unit @net.root of @net groups [#ff.group<f32, trainable = true, reduce = f32, numel = 16, params = ["w"], offsets = [0]>] {root}
+func.func @reduction_in_loop(%g: tensor<4xf32>, %n: index) attributes {ff.program = "train"} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    // expected-error @below {{is a collective inside a region: ranks could differ in it}}
+    ff.reduce_gradients @net.root(%g) ["w"] : tensor<4xf32>
+  }
   return
 }

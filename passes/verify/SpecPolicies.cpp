@@ -1,0 +1,168 @@
+//===- SpecPolicies.cpp - The spec is complete and agrees with itself (V15)
+//-===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+#include "passes/verify/ModuleIndex.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace ff {
+#define GEN_PASS_DEF_VERIFYSPEC
+#include "passes/Passes.h.inc"
+} // namespace ff
+
+using namespace mlir;
+using namespace ff;
+
+namespace {
+struct VerifySpecPass : ff::impl::VerifySpecBase<VerifySpecPass> {
+  using VerifySpecBase::VerifySpecBase;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    auto spec = getOperation()->getAttrOfType<DictionaryAttr>(kSpecAttr);
+    if (!spec) {
+      if (complete) {
+        getOperation().emitError() << "has no '" << kSpecAttr << "'";
+        signalPassFailure();
+      }
+      return;
+    }
+    if ((complete && failed(verifyComplete(spec))) || failed(verifyMesh()) ||
+        failed(verifyPrograms()) || failed(verifyData()) ||
+        failed(verifyComponents()))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult verifyComplete(DictionaryAttr spec) {
+    for (StringRef key : {"name", "spec"})
+      if (getSpecString(getOperation(), key).empty())
+        return getOperation().emitError() << "the spec has no '" << key << "'";
+    for (StringRef key :
+         {"seed", "mesh.replicate", "mesh.shard", "train.steps",
+          "train.global_batch", "train.micro_batch", "schedule.total_steps"})
+      if (!getSpecInteger(getOperation(), key))
+        return getOperation().emitError() << "the spec has no '" << key << "'";
+    for (StringRef key : {"precision", "sharding", "optimizer", "schedule",
+                          "checkpoint", "log"})
+      if (!spec.getAs<DictionaryAttr>(key))
+        return getOperation().emitError() << "the spec has no '" << key << "'";
+    if (getSpecString(getOperation(), "train.program").empty())
+      return getOperation().emitError("the spec has no 'train.program'");
+    return success();
+  }
+
+  /// Sizes of the axes are positive; 0 for `shard` is whatever the launch has.
+  LogicalResult verifyMesh() {
+    int64_t replicate =
+        getSpecInteger(getOperation(), "mesh.replicate").value_or(1);
+    int64_t shard = getSpecInteger(getOperation(), "mesh.shard").value_or(0);
+    if (replicate < 1)
+      return getOperation().emitError() << "mesh.replicate is " << replicate;
+    if (shard < 0)
+      return getOperation().emitError() << "mesh.shard is " << shard;
+    int64_t ranks = 0;
+    if (llvm::MulOverflow(replicate, std::max<int64_t>(shard, 1), ranks) ||
+        ranks > std::numeric_limits<int32_t>::max())
+      return getOperation().emitError()
+             << "mesh.replicate = " << replicate
+             << " times mesh.shard = " << shard << " is no number of ranks";
+    for (StringRef key : {"device_memory", "host_memory"})
+      if (auto bytes = getSpecInteger(getOperation(), key))
+        if (*bytes < 1)
+          return getOperation().emitError() << key << " is " << *bytes;
+    for (StringRef key : {"train.steps", "checkpoint.every", "checkpoint.keep",
+                          "log.every", "sample.count"})
+      if (auto count = getSpecInteger(getOperation(), key))
+        if (*count < 1)
+          return getOperation().emitError() << key << " is " << *count;
+    return success();
+  }
+
+  /// Each program that the spec names exists, once, with named ends.
+  LogicalResult verifyPrograms() {
+    llvm::DenseMap<Attribute, func::FuncOp> programs;
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      auto name = func->getAttrOfType<StringAttr>(kProgramAttr);
+      if (!name)
+        continue;
+      auto [it, fresh] = programs.try_emplace(name, func);
+      if (!fresh) {
+        InFlightDiagnostic diag = func.emitError()
+                                  << "is a second program " << name;
+        diag.attachNote(it->second.getLoc()) << "the first";
+        return diag;
+      }
+      if (func.isDeclaration())
+        return func.emitError() << "program " << name << " has no body";
+      if (failed(verifyEnds(func)))
+        return failure();
+    }
+    for (StringRef section : {"train", "sample"}) {
+      StringRef name =
+          getSpecString(getOperation(), (section + ".program").str());
+      auto wanted = StringAttr::get(&getContext(), name);
+      if (!name.empty() && !programs.contains(wanted))
+        return getOperation().emitError()
+               << section << ".program is '" << name
+               << "', but the module has no such program";
+    }
+    return success();
+  }
+
+  static LogicalResult verifyEnds(func::FuncOp func) {
+    llvm::DenseSet<Attribute> inputs, outputs;
+    for (unsigned i = 0; i < func.getNumArguments(); ++i)
+      if (auto name = func.getArgAttrOfType<StringAttr>(i, kInputAttr))
+        if (!inputs.insert(name).second)
+          return func.emitError() << "program '" << func.getName()
+                                  << "' has the input " << name << " twice";
+    for (unsigned i = 0; i < func.getNumResults(); ++i)
+      if (auto name = func.getResultAttrOfType<StringAttr>(i, kOutputAttr))
+        if (!outputs.insert(name).second)
+          return func.emitError() << "program '" << func.getName()
+                                  << "' has the output " << name << " twice";
+    return success();
+  }
+
+  /// Each input of the program that trains has a field of the data, and each
+  /// field an input.
+  LogicalResult verifyData() {
+    auto fields = dyn_cast_or_null<DictionaryAttr>(
+        getSpecValue(getOperation(), "data.fields"));
+    func::FuncOp train = getAnalysis<ModuleIndex>().getTrainProgram();
+    if (!fields || !train)
+      return success();
+    llvm::DenseSet<Attribute> inputs;
+    for (unsigned i = 0; i < train.getNumArguments(); ++i) {
+      auto name = train.getArgAttrOfType<StringAttr>(i, kInputAttr);
+      if (!name)
+        continue;
+      inputs.insert(name);
+      if (!fields.contains(name))
+        return train.emitError()
+               << "input " << name << " of program '" << train.getName()
+               << "' has no field in data.fields";
+    }
+    for (NamedAttribute field : fields)
+      if (!inputs.contains(field.getName()))
+        return getOperation().emitError()
+               << "data.fields has " << field.getName() << ", but program '"
+               << train.getName() << "' has no such input";
+    return success();
+  }
+
+  LogicalResult verifyComponents() {
+    for (auto component : getOperation().getOps<ComponentOp>())
+      if (component.getModule().empty() || (complete && !component.getConfig()))
+        return component.emitOpError("has no module or config");
+    return success();
+  }
+};
+} // namespace

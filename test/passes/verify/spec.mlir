@@ -1,0 +1,196 @@
+// RUN: ff-opt %s --ff-verify-spec=complete --split-input-file --verify-diagnostics
+
+// One rank, and a mesh of one row: right.
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 2 : i64, shard = 1 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{has no 'ff.spec'}}
+module {
+}
+
+// -----
+
+// expected-error @below {{the spec has no 'name'}}
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{the spec has no 'seed'}}
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{the spec has no 'optimizer'}}
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{the spec has no 'train.micro_batch'}}
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, program = "train", steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{the spec has no 'train.program'}}
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{mesh.replicate is 0}}
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 0 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{mesh.shard is -8}}
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = -8 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{mesh.replicate = 65536 times mesh.shard = 65536 is no number of ranks}}
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 65536 : i64, shard = 65536 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{device_memory is 0}}
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, device_memory = 0 : i64, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{train.steps is 0}}
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 0 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{checkpoint.keep is 0}}
+module attributes {ff.spec = {checkpoint = {keep = 0 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{train.program is 'trian', but the module has no such program}}
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "trian", steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{sample.program is 'sample', but the module has no such program}}
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, sample = {program = "sample"}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  // expected-note @below {{the first}}
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+  // expected-error @below {{is a second program "train"}}
+  func.func @other(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  // expected-error @below {{program 'train' has the input "x" twice}}
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}, %y: tensor<2xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  // expected-error @below {{input "y" of program 'train' has no field in data.fields}}
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}, %y: tensor<2xf32> {ff.input = "y"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{data.fields has "z", but program 'train' has no such input}}
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x", z = "z"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  // expected-error @below {{has no module or config}}
+  ff.component @net attributes {module = "Net", train = #ff.train<full>} {
+  }
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+// A unit's component exists: the verifier of ff.unit.
+// expected-error @below {{@net is not a component}}
+ff.unit @net.root of @net groups [#ff.group<f32, trainable = true, reduce = f32, numel = 16, params = ["w"], offsets = [0]>] {root}
