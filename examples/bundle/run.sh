@@ -9,7 +9,7 @@ root=$(cd ../.. && pwd)
 "$root/tools/setup.sh"
 mkdir -p out
 "$root/build/release/bin/ff-compile" pretrain.toml -o out/pretrainer
-out/pretrainer --resume none --threads 2
+out/pretrainer --resume none --ranks 2 --threads 1
 "$root/build/release/bin/ff-compile" bundle.toml --plan --ranks=2
 "$root/build/release/bin/ff-compile" bundle.toml -o out/trainer
 out/trainer --ranks 2 --resume none --threads 1 "$@"
