@@ -147,6 +147,9 @@ bool Importer::readComponent(const Entry &entry, ComponentInfo &info) {
   if (!info.type)
     return false;
   collectParams(*info.type, "", "", info);
+  // What has no parameters is not trained, whatever the default.
+  if (info.params.empty() && info.train == TrainMode::Full)
+    info.train = TrainMode::Frozen;
   for (ComponentParam &param : info.params)
     param.trainable = info.train == TrainMode::Full && !param.isBuffer();
   const Node *reshard =
@@ -175,7 +178,7 @@ bool Importer::readWeights(ComponentInfo &info) {
         if (!param.isAdapter && !param.isBuffer())
           param.fileDtype = dtypeName(dtype);
   if (!weights || !weights->isString()) {
-    if (info.train != TrainMode::Full && !stated)
+    if (info.train != TrainMode::Full && !stated && !info.params.empty())
       diags
           .warning(info.loc,
                    "component '" + info.name + "' is " +
