@@ -344,11 +344,16 @@ void Importer::checkLoss(Program &program) {
           ? describeTensor(Val::ofTensor(
                 program.func.getBody().front().getTerminator()->getOperand(0)))
           : std::to_string(results.size()) + " values";
-  diags
-      .error(program.returnLoc, "the program '" + program.name +
-                                    "' must return one scalar, the loss; it "
-                                    "returns " +
-                                    got)
-      .note("mean(x) reduces a tensor to a scalar");
+  auto report = diags.error(program.returnLoc,
+                            "the program '" + program.name +
+                                "' must return one scalar, the loss; it "
+                                "returns " +
+                                got);
+  std::string dtype = dtypeName(elementType);
+  if (results.size() == 1 && type.getRank() == 0)
+    report.note("the loss is " + dtype + ": cast(x, \"" + dtype +
+                "\") converts a value");
+  else
+    report.note("mean(x) reduces a tensor to a scalar");
   program.built = false;
 }
