@@ -707,6 +707,9 @@ LogicalResult Differentiator::differentiateProgram(func::FuncOp program) {
         unreached.push_back(param);
     }
   }
+  // The mark stays on the second calls alone; what has no backward has none.
+  for (auto call : body.getOps<func::CallOp>())
+    call->removeAttr(kRecomputeAttr);
   body.getOperations().splice(terminator->getIterator(), back->getOperations());
   back->erase();
   return reportUnreached(program, unreached, trainable);
