@@ -707,6 +707,9 @@ LogicalResult Differentiator::differentiateProgram(func::FuncOp program) {
         unreached.push_back(param);
     }
   }
+  // What has no backward is not computed again.
+  for (auto call : body.getOps<func::CallOp>())
+    call->removeAttr(kRecomputeAttr);
   body.getOperations().splice(terminator->getIterator(), back->getOperations());
   back->erase();
   return reportUnreached(program, unreached, trainable);
