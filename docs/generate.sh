@@ -22,3 +22,9 @@ mkdir -p "$out"
 rm -rf "$out/tour"
 # Vectors of one width, so that the kernels do not depend on the machine.
 "$build/bin/ff-compile" docs/tour/pipeline.toml --cpu=x86-64-v3 --dump-dir="$out/tour" --stop-after=plan-memory -o /dev/null
+# A plan on one core with AVX2, so that the scratch memory of matmuls does not depend on the machine either.
+data=$(mktemp)
+trap 'rm -f "$data"' EXIT
+python3 test/tools/plan/Inputs/make_data.py "$data" latent=F32:64,16,21,60,104 text=F32:64,512,4096
+ONEDNN_MAX_CPU_ISA=AVX2 taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')" "$build/bin/ff-compile" \
+  test/tools/plan/wan-like.toml --plan --ranks 8 --cpu=x86-64-v3 --set "data.files=\"$data\"" -o "$out/plan.txt" 2>/dev/null

@@ -52,6 +52,42 @@ static const Node *valueFor(const Node *table, StringRef path,
   return nullptr;
 }
 
+/// The values of `ranks` or `alphas`, which single layers have.
+static bool checkLayerValues(const Node *table, StringRef key, bool integers,
+                             Diagnostics &diags) {
+  bool ok = true;
+  if (!table || !table->isTable())
+    return true; // reported by the validation
+  for (const Entry &entry : table->entries) {
+    const Node &value = *entry.value;
+    bool right = integers ? value.isInteger() && value.integer > 0
+                          : value.isNumber() && value.number > 0;
+    if (right)
+      continue;
+    diags
+        .error(value.loc, "'" + key + "' must be positive " +
+                              (integers ? "integers" : "numbers") + " by layer")
+        .note("for example: " + key + " = { \"" + entry.key + "\" = 8 }");
+    ok = false;
+  }
+  return ok;
+}
+
+/// The last parts of the paths, as many as the pattern has: what a target names
+/// best.
+static std::vector<std::string> lastParts(StringRef pattern,
+                                          ArrayRef<std::string> paths) {
+  std::vector<std::string> parts;
+  for (StringRef path : paths) {
+    StringRef rest = path;
+    while (rest.count('.') > pattern.count('.'))
+      rest = rest.split('.').second;
+    if (!llvm::is_contained(parts, rest))
+      parts.push_back(rest.str());
+  }
+  return parts;
+}
+
 bool Importer::addAdapters(ComponentInfo &info) {
   const Node *lora = info.table->get("lora");
   if (info.train != TrainMode::LoRA) {
@@ -80,8 +116,11 @@ bool Importer::addAdapters(ComponentInfo &info) {
              *alphas = lora->get("alphas"), *dropout = lora->get("dropout"),
              *init = lora->get("init");
   bool gaussian = init && init->string == "gaussian";
+  if (!checkLayerValues(ranks, "ranks", /*integers=*/true, diags) ||
+      !checkLayerValues(alphas, "alphas", /*integers=*/false, diags))
+    return false;
 
-  std::vector<std::string> layers;
+  std::vector<std::string> layers, adapted;
   for (const ComponentParam &param : info.params)
     if (StringRef path = layerOf(param); !path.empty())
       layers.push_back(path.str());
@@ -104,6 +143,7 @@ bool Importer::addAdapters(ComponentInfo &info) {
       }
     if (!hit)
       continue;
+    adapted.push_back(path.str());
     Adapter adapter;
     const Node *own = valueFor(ranks, path, used);
     adapter.rank = own ? own->integer : rank->integer;
@@ -164,7 +204,7 @@ bool Importer::addAdapters(ComponentInfo &info) {
     reportDeadPattern(target->string, target->loc,
                       "layer with a weight of rank 2 of component '" +
                           info.name + "'",
-                      layers);
+                      lastParts(target->string, layers));
     ok = false;
   }
   if (targets->items.empty()) {
@@ -173,12 +213,15 @@ bool Importer::addAdapters(ComponentInfo &info) {
               "without adapters is train = \"frozen\"");
     ok = false;
   }
+  if (!ok)
+    return false;
   for (const Node *table : {ranks, alphas})
     if (table)
       for (const Entry &entry : table->entries)
         if (!used.contains(&entry)) {
           reportDeadPattern(entry.key, entry.keyLoc,
-                            "layer that the targets name", layers);
+                            "layer that the targets name",
+                            lastParts(entry.key, adapted));
           ok = false;
         }
   return ok;

@@ -194,6 +194,13 @@ bool Importer::readWeights(ComponentInfo &info) {
         .note(stated->loc, "the plan takes this dtype for them; the trainer "
                            "needs the files when it is compiled");
     info.planOnly = true;
+    // A trainer of this spec looks for them: it must not start from the
+    // initialisers.
+    for (ComponentParam &param : info.params)
+      if (!param.fileDtype.empty())
+        param.source =
+            SourceAttr::get(context, 0, builder.getStringAttr(param.name),
+                            builder.getStringAttr(param.fileDtype));
     return true;
   }
   WeightFiles files;

@@ -394,17 +394,17 @@ static void replaceTensors(Val &value, ResultRange &results, size_t &next) {
 
 /// What a function of the block at `prefix` depends on, of its parameters.
 static void printParams(ComponentInfo &info, StringRef prefix, bool base,
-                        llvm::raw_ostream &os) {
-  os << "|" << info.compute << (base ? "base" : "");
+                        bool dropsOut, llvm::raw_ostream &os) {
+  os << "|" << info.compute;
   for (const ComponentParam &param : info.params) {
     StringRef name = param.name;
-    if (!name.consume_front(prefix))
+    if (!name.consume_front(prefix) || (base && param.isAdapter))
       continue;
     os << "|" << name << ":" << param.gather;
     auto it = info.adapters.find(param.name);
-    if (it != info.adapters.end())
+    if (it != info.adapters.end() && !base)
       os << "+" << it->second.rank << "," << it->second.alpha << ","
-         << it->second.dropout;
+         << (dropsOut ? it->second.dropout : 0);
   }
 }
 
@@ -451,7 +451,7 @@ BlockFunction *Elaborator::getBlock(const Instance &instance, Scope &scope,
   if (isComponentCall(instance))
     os << "@" << instance.component.getValue() << (base ? ".base" : "");
   else
-    printParams(*info, prefix, base, os);
+    printParams(*info, prefix, base, dropsOut, os);
   for (const InputDecl &input : type.decl->inputs) {
     os << "|";
     printKey(scope.variables[input.name], os);

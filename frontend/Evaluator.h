@@ -22,6 +22,7 @@ struct Scope {
   ModuleType *type = nullptr; ///< null in a program
   Instance instance;
   llvm::StringMap<Val> variables;
+  llvm::StringMap<SMLoc> oneSided; ///< by a branch that samples take or not
 };
 
 /// An argument of a call.

@@ -22,6 +22,10 @@
 
 namespace ff {
 
+/// On the module: where the keys of [mesh] stand, for errors that a later stage
+/// finds. A dictionary of locations.
+inline constexpr llvm::StringLiteral kPlacesAttr = "ff.places";
+
 struct ImportOptions {
   /// Folders in which imports are looked for after the folder of the spec.
   /// Empty: the library that ships with ff.

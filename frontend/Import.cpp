@@ -141,6 +141,13 @@ OwningOpRef<ModuleOp> Importer::run() {
   if (diags.getNumErrors())
     return nullptr;
   (*module)->setAttr(kSpecAttr, policies);
+  NamedAttrList places;
+  if (const Node *mesh = spec.sectionNode("mesh"))
+    for (const Entry &entry : mesh->entries)
+      places.set(entry.key,
+                 LocationAttr(diags.location(context, entry.keyLoc)));
+  if (!places.empty())
+    (*module)->setAttr(kPlacesAttr, places.getDictionary(context));
   return std::move(module);
 }
 

@@ -93,7 +93,8 @@ private:
 
   // Units.cpp
   bool resolveUnits(llvm::ArrayRef<ComponentInfo *> all);
-  bool checkTiedUnits(ComponentInfo &info, const Node &patterns);
+  bool checkTiedUnits(ComponentInfo &info, const Node &patterns,
+                      llvm::DenseSet<const Node *> &alive);
   void warnAboutUnits(llvm::ArrayRef<ComponentInfo *> all);
 
   // Quantized.cpp

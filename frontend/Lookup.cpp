@@ -184,6 +184,9 @@ Val Evaluator::undefined(StringRef name, SMLoc loc) {
                                    : "undefined name '" + name + "'");
   if (findBuiltin(name))
     report.note("'" + name + "' is a function; call it with parentheses");
+  else if (auto it = scope.oneSided.find(name); it != scope.oneSided.end())
+    report.note(it->second, "one side alone of this branch defines it, and "
+                            "samples take either");
   else if (auto near = nearest(name, known))
     report.note("did you mean '" + *near + "'?");
   if (isParam)

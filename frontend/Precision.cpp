@@ -88,7 +88,9 @@ bool Importer::applyKeep(ComponentInfo &info, const Node *keep,
     bool any = false;
     const ComponentParam *buffer = nullptr;
     for (auto [param, own] : llvm::zip_equal(info.params, dtypes)) {
-      if (!matchesParts(entry.key, info.name + "." + param.name))
+      // A buffer keeps its dtype, whatever is asked for.
+      if (param.isBuffer() ||
+          !matchesParts(entry.key, info.name + "." + param.name))
         continue;
       if (param.isBuffer()) {
         buffer = &param;
@@ -116,7 +118,8 @@ bool Importer::applyKeep(ComponentInfo &info, const Node *keep,
     }
     if (names.empty())
       for (const ComponentParam &param : info.params)
-        names.push_back(param.name);
+        if (!param.isBuffer())
+          names.push_back(param.name);
     reportDeadPattern(entry.key, entry.keyLoc,
                       "parameter of '" + info.name + "'", names);
     ok = false;
@@ -132,7 +135,8 @@ void Importer::checkKeepPatterns() {
   std::vector<std::string> names;
   for (auto &info : components)
     for (const ComponentParam &param : info->params)
-      names.push_back(info->name + "." + param.name);
+      if (!param.isBuffer())
+        names.push_back(info->name + "." + param.name);
   for (const Entry &entry : keep->entries)
     if (!usedPatterns.contains(&entry))
       reportDeadPattern(entry.key, entry.keyLoc, "parameter of the bundle",
@@ -268,8 +272,8 @@ void Importer::warnAboutNarrowing(const ComponentInfo &info) {
   diags
       .warning(node ? node->loc : info.loc,
                Twine(count) + " frozen tensors of '" + info.name +
-                   "' are stored in fewer bits than in their files, the first "
-                   "is '" +
+                   "' are stored in a dtype that does not hold what is in "
+                   "their files, the first is '" +
                    first->name + "': " + first->fileDtype + " becomes " +
                    dtypeName(first->storage))
       .note("it saves " + bytesText(saved) +

@@ -355,14 +355,21 @@ void Importer::checkLoss(Program &program) {
     if (isSum)
       got += " and " + describeTensor(Val::ofTensor(end->getOperand(1)));
   }
-  diags
-      .error(program.returnLoc, "the program '" + program.name +
-                                    "' must return one scalar, the loss; it "
-                                    "returns " +
-                                    got)
-      .note(
-          "mean(x) reduces a tensor to a scalar; {sum = s, count = n} returns "
-          "two, for a mean over what counts in the whole step, whatever the "
-          "micro-batches hold of it");
+  auto report = diags.error(program.returnLoc,
+                            "the program '" + program.name +
+                                "' must return one scalar, the loss; it "
+                                "returns " +
+                                got);
+  std::string dtype = dtypeName(elementType);
+  bool scalars = llvm::all_of(results, [](Type type) {
+    return cast<RankedTensorType>(type).getRank() == 0;
+  });
+  if ((isMean || isSum) && scalars)
+    report.note("the loss is " + dtype + ": cast(x, \"" + dtype +
+                "\") converts a value");
+  else
+    report.note("mean(x) reduces a tensor to a scalar; {sum = s, count = n} "
+                "returns two, for a mean over what counts in the whole step, "
+                "whatever the micro-batches hold of it");
   program.built = false;
 }

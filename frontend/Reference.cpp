@@ -254,8 +254,8 @@ static constexpr llvm::StringLiteral forwardGuide = R"(## The forward language
   names.
 - An input is declared as `"x: [B, S, 4 * dim] f32"`. A dim is a number, an expression, or a name: the first use of a name binds
   it, the others must agree. `...` in front stands for any leading dims. Without a dtype an input has the compute dtype, to which
-  floats of the data are converted. An input
-  of a module without dims, `"causal"`, is a compile-time value.
+  floats of the data and of callers are converted; with `float` it has fp32, or fp64 where the compute dtype is that. An input of
+  a module without dims, `"causal"`, is a compile-time value.
 - In a program, dim 0 of every input is `B`, the micro-batch. The other dims of the train program are bound by the headers of the
   data files; other programs know the names that it binds.
 - A program returns tensors: `return loss`, `return x, y`, or with names `return {image = x}`. An output without a name of its own

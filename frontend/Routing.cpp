@@ -79,10 +79,11 @@ Val Evaluator::selectBySample(const Val &condition, const Val &a, const Val &b,
     printKey(b, rightText);
     if (a.kind == b.kind && left == right)
       return a;
+    bool sameKind = describeKind(a) == describeKind(b);
     error(loc, what + " is " + describeKind(a) +
-                   " on one side of this branch "
-                   "and " +
-                   describeKind(b) + " on the other")
+                   (sameKind ? " of another value on each side of this branch"
+                             : " on one side of this branch and " +
+                                   describeKind(b).str() + " on the other"))
         .note("samples take different sides, so that both must give tensors of "
               "one shape; full([B], value) makes one of a number");
     return Val::error();
@@ -92,6 +93,13 @@ Val Evaluator::selectBySample(const Val &condition, const Val &a, const Val &b,
   bool perSample = condition.rank() == 1;
   ok = ok && (!perSample ||
               (lhs.rank() > 0 && lhs.shape()[0] == condition.shape()[0]));
+  if (!ok && lhs.shape() == rhs.shape() && lhs.type() == rhs.type()) {
+    error(loc, what + " is " + describeTensor(lhs) +
+                   " on both sides of this branch, one value for all samples")
+        .note("samples take different sides, so that dim 0 must be B: return "
+              "or assign values of samples, and reduce them after the branch");
+    return Val::error();
+  }
   if (!ok) {
     error(loc, what + " is " + describeTensor(lhs) +
                    " on one side of this "
@@ -166,12 +174,18 @@ std::optional<Val> Evaluator::executeRouted(const Stmt &stmt,
   llvm::StringMap<Val> merged;
   for (auto &entry : after) {
     auto other = scope.variables.find(entry.first());
-    if (other == scope.variables.end())
-      continue; // one side alone defines it: it is not defined after the branch
+    // What one side alone defines is not defined after the branch.
+    if (other == scope.variables.end()) {
+      scope.oneSided[entry.first()] = stmt.loc;
+      continue;
+    }
     Val value = selectBySample(condition, entry.second, other->second,
                                "'" + entry.first() + "'", stmt.loc);
     merged[entry.first()] = std::move(value);
   }
+  for (auto &entry : scope.variables)
+    if (!after.count(entry.first()))
+      scope.oneSided[entry.first()] = stmt.loc;
   scope.variables = std::move(merged);
   return std::nullopt;
 }

@@ -10,7 +10,7 @@
 //
 //   "blocks"            each instance of a block module
 //   { min_params = N }  consecutive blocks, as many as it takes for N
-//   parameters [patterns]          each module whose path a pattern matches
+//   [patterns]          each module whose path a pattern matches
 //
 // What no unit holds is the root unit of its component.
 //
@@ -131,7 +131,7 @@ bool Importer::resolveUnits(ArrayRef<ComponentInfo *> all) {
         tables.push_back(units);
       for (ComponentParam &param : info->params)
         param.unit = unitByPattern(*info, param, *units, used);
-      ok &= checkTiedUnits(*info, *units);
+      ok &= checkTiedUnits(*info, *units, used);
     } else {
       for (ComponentParam &param : info->params)
         param.unit = param.block;
@@ -151,7 +151,9 @@ bool Importer::resolveUnits(ArrayRef<ComponentInfo *> all) {
 }
 
 /// A tied parameter has one owner: its other names cannot be in other units.
-bool Importer::checkTiedUnits(ComponentInfo &info, const Node &patterns) {
+/// Adds the patterns that match them to `alive`.
+bool Importer::checkTiedUnits(ComponentInfo &info, const Node &patterns,
+                              llvm::DenseSet<const Node *> &alive) {
   bool ok = true;
   for (auto &alias : info.tied) {
     const ComponentParam *owner = info.find(alias.second);
@@ -159,6 +161,7 @@ bool Importer::checkTiedUnits(ComponentInfo &info, const Node &patterns) {
     other.name = alias.first().str();
     llvm::DenseSet<const Node *> used, ownUsed;
     std::string unit = unitByPattern(info, other, patterns, used);
+    alive.insert(used.begin(), used.end());
     if (unit.empty() || unit == owner->unit)
       continue;
     unitByPattern(info, *owner, patterns, ownUsed);

@@ -259,6 +259,9 @@ LogicalResult ff::runPipeline(ModuleOp module, const PipelineOptions &options) {
     if (!options.dumpDir.empty() && stage != Stage::Import &&
         failed(dump(module, stage, options.dumpDir)))
       return failure();
+    if (stage == Stage::PlanMemory && options.afterPlan &&
+        failed(options.afterPlan(module)))
+      return failure();
   }
   return success();
 }

@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -49,6 +50,8 @@ struct PipelineOptions {
   std::string dumpDir;
   /// Print the time of each pass.
   bool timing = false;
+  /// Called behind plan-memory; on failure the pipeline ends.
+  std::function<mlir::LogicalResult(mlir::ModuleOp)> afterPlan;
 };
 
 /// Adds the passes of one stage and the verifiers of what is true after it.

@@ -15,6 +15,7 @@
 #include "frontend/Frontend.h"
 #include "tools/Driver.h"
 #include "tools/Pipeline.h"
+#include "tools/Plan.h"
 #include "tools/Register.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -32,6 +33,7 @@ using namespace llvm;
 namespace {
 
 enum class Emit { Exe, Obj, LLVM, MLIR };
+enum class PlanFormat { None, Text, Json };
 
 /// The command line. An object of main, made after the options that LLVM's
 /// libraries registered for themselves are gone (some have the same names).
@@ -68,11 +70,21 @@ struct Flags {
                     cl::cat(category)};
   cl::opt<bool> check{"check", cl::desc("Only check the spec"),
                       cl::cat(category)};
-  cl::opt<bool> plan{"plan",
-                     cl::desc("Print what a trainer with --ranks reserves"),
-                     cl::cat(category)};
-  cl::opt<unsigned> ranks{"ranks", cl::desc("Ranks of --plan (default 1)"),
-                          cl::init(1), cl::cat(category)};
+  cl::opt<PlanFormat> plan{
+      "plan",
+      cl::desc("Print what a run takes, and train nothing: memory, files, "
+               "collectives, batches. Needs no weights (docs/plan.md)"),
+      cl::ValueOptional,
+      cl::init(PlanFormat::None),
+      cl::values(clEnumValN(PlanFormat::Text, "text", "a table (default)"),
+                 clEnumValN(PlanFormat::Json, "json", "one JSON object"),
+                 clEnumValN(PlanFormat::Text, "", "")),
+      cl::cat(category)};
+  cl::opt<unsigned> ranks{
+      "ranks",
+      cl::desc("Ranks to plan for, also where [mesh] says how much memory they "
+               "have (default: replicate x shard of [mesh], else 1)"),
+      cl::value_desc("N"), cl::init(0), cl::cat(category)};
   cl::list<std::string> overrides{
       "set", cl::desc("Replace a value of the spec (train.steps=10)"),
       cl::value_desc("key=value"), cl::cat(category)};
@@ -159,10 +171,6 @@ static int compile(const Flags &flags, mlir::ModuleOp module) {
   auto object = ff::compileToObject(module, options);
   if (!object)
     return fail(toString(object.takeError()));
-  if (flags.plan)
-    return runTrainer(
-        flags, *object,
-        {"--print-layout", "--ranks", std::to_string(flags.ranks)});
   if (flags.run)
     return runTrainer(flags, *object, flags.trainerArgs);
   std::string path = flags.output;
@@ -174,16 +182,46 @@ static int compile(const Flags &flags, mlir::ModuleOp module) {
   return error ? fail(toString(std::move(error))) : 0;
 }
 
-/// Imports the spec, runs the stages, and does what the flags ask for.
-static int compileSpec(const Flags &flags) {
-  ff::ImportOptions importOptions;
-  importOptions.libraryPaths.assign(flags.library.begin(), flags.library.end());
+/// Prints the plan, and holds it to the memory that [mesh] says.
+static mlir::LogicalResult planSpec(const Flags &flags, mlir::ModuleOp module,
+                                    const ff::PlanSetup &setup) {
+  bool print = flags.plan != PlanFormat::None;
+  if (!print && !ff::hasMemoryLimit(module))
+    return mlir::success();
+  std::optional<ff::rt::Plan> plan = ff::planModule(module, setup.ranks);
+  if (!plan)
+    return mlir::failure();
+  if (print) {
+    std::string text = flags.plan == PlanFormat::Json
+                           ? ff::rt::planToJson(*plan)
+                           : ff::rt::planToText(*plan);
+    if (Error error =
+            ff::writeFile(flags.output.empty() ? "-" : flags.output.getValue(),
+                          ArrayRef<char>(text.data(), text.size())))
+      return mlir::failure(fail(toString(std::move(error))) != 0);
+    if (std::string warning = ff::rt::diskWarning(*plan); !warning.empty())
+      errs() << "warning: " << warning << "\n";
+  }
+  return ff::checkFit(module, *plan, setup);
+}
+
+/// What the flags say about importing the spec. False after an error.
+static bool readImportOptions(const Flags &flags, ff::ImportOptions &options) {
+  options.libraryPaths.assign(flags.library.begin(), flags.library.end());
   for (StringRef text : flags.overrides) {
     auto [key, value] = text.split('=');
     if (value.empty())
-      return fail("--set " + text + " is not of the form key=value");
-    importOptions.overrides.emplace_back(key.str(), value.str());
+      return !fail("--set " + text + " is not of the form key=value");
+    options.overrides.emplace_back(key.str(), value.str());
   }
+  return true;
+}
+
+/// Imports the spec, runs the stages, and does what the flags ask for.
+static int compileSpec(const Flags &flags) {
+  ff::ImportOptions importOptions;
+  if (!readImportOptions(flags, importOptions))
+    return 1;
   if (flags.resolved)
     return ff::printResolved(flags.input, importOptions, outs(), errs()) ? 0
                                                                          : 1;
@@ -191,8 +229,11 @@ static int compileSpec(const Flags &flags) {
   pipeline.vectorBytes = getVectorBytes(flags.cpu);
   pipeline.dumpDir = flags.dumpDir;
   pipeline.timing = flags.timing;
-  if (flags.check)
-    pipeline.stopAfter = ff::Stage::Schedule;
+  if (flags.plan != PlanFormat::None && !flags.stopAfter.empty())
+    return fail("--plan and --stop-after=" + flags.stopAfter +
+                " exclude each other; give one of them");
+  if (flags.plan != PlanFormat::None)
+    pipeline.stopAfter = ff::Stage::PlanMemory;
   if (!flags.stopAfter.empty()) {
     auto stage = ff::parseStage(flags.stopAfter);
     if (!stage)
@@ -213,8 +254,17 @@ static int compileSpec(const Flags &flags) {
   auto module = ff::importSpec(context, flags.input, importOptions, errs());
   if (!module)
     return 1;
+  if (flags.check && flags.plan == PlanFormat::None)
+    pipeline.stopAfter = ff::hasMemoryLimit(*module) ? ff::Stage::PlanMemory
+                                                     : ff::Stage::Schedule;
+  ff::PlanSetup setup{flags.input, importOptions, pipeline, flags.ranks};
+  pipeline.afterPlan = [&](mlir::ModuleOp planned) {
+    return planSpec(flags, planned, setup);
+  };
   if (failed(ff::runPipeline(*module, pipeline)))
     return 1;
+  if (flags.plan != PlanFormat::None)
+    return 0;
   if (flags.check) {
     outs() << flags.input << ": ok\n";
     return 0;
@@ -238,7 +288,8 @@ int main(int argc, char **argv) {
       "ff-compile: compiles a training pipeline, declared in TOML, into a "
       "native trainer\n\n"
       "  ff-compile spec.toml -o trainer && ./trainer --ranks 2\n"
-      "  ff-compile --run spec.toml -- --steps 100\n");
+      "  ff-compile --run spec.toml -- --steps 100\n"
+      "  ff-compile --plan --ranks 8 spec.toml\n");
   if (flags.schema || flags.reference) {
     if (flags.schema)
       ff::printSchema(outs());

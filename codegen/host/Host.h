@@ -39,6 +39,9 @@ llvm::StringRef getDtypeName(mlir::Type type);
 /// The key "matmuls" is left to the lowering, which numbers them.
 llvm::json::Value buildMetadata(mlir::ModuleOp module);
 
+/// The same for the plan, with all matmuls, before anything is lowered.
+std::string buildPlanMetadata(mlir::ModuleOp module);
+
 /// How to make machine code.
 struct ObjectOptions {
   std::string cpu = "native"; ///< an LLVM CPU name, or the machine's own

@@ -10,10 +10,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/host/Host.h"
+#include "codegen/host/Program.h"
 #include "dialect/Buffers.h"
+#include "dialect/Flops.h"
 
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace ff;
@@ -152,9 +157,8 @@ static json::Object paramToJson(ParameterOp param, int64_t offset) {
 }
 
 static json::Object groupToJson(GroupAttr group, int64_t unit,
-                                int64_t componentNumber,
-                                ComponentOp component) {
-  SymbolTable parameters(component);
+                                int64_t componentNumber, ComponentOp component,
+                                const SymbolTable &parameters) {
   json::Array params;
   for (auto [name, offset] :
        llvm::zip_equal(group.getParams(), group.getOffsets()))
@@ -185,6 +189,67 @@ slotsToJson(Attribute slots, const llvm::DenseMap<Attribute, int64_t> &units) {
   return result;
 }
 
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What is the same for all programs of a module.
+struct ProgramContext {
+  explicit ProgramContext(ModuleOp module) : symbols(module), flops(module) {}
+
+  SymbolTable symbols;
+  FlopCounter flops;
+  llvm::DenseMap<Attribute, int64_t> units; ///< numbers by symbol
+};
+} // namespace
+
+/// The collectives of one run, in order; those of a component's forward stand
+/// where it is called.
+static void addCollectives(func::FuncOp func, const ProgramContext &context,
+                           json::Array &collectives) {
+  auto add = [&](StringRef kind, FlatSymbolRefAttr unit) {
+    collectives.push_back(json::Object{
+        {"kind", kind}, {"unit", context.units.lookup(unit.getAttr())}});
+  };
+  for (Operation &op : func.getBody().front())
+    llvm::TypeSwitch<Operation *>(&op)
+        .Case<GatherOp, GatherStartOp>(
+            [&](auto gather) { add("gather", gather.getUnitAttr()); })
+        .Case([&](ReduceGradientsOp reduce) {
+          add("reduce", reduce.getUnitAttr());
+        })
+        .Case([&](func::CallOp call) {
+          auto callee = context.symbols.lookup<func::FuncOp>(call.getCallee());
+          if (callee && !callee.isExternal() && holdsCollectives(callee))
+            addCollectives(callee, context, collectives);
+        });
+}
+
+/// The units of the blocks whose forward the backward computes again, in order.
+static json::Array recomputedUnits(func::FuncOp func,
+                                   const ProgramContext &context) {
+  // The first call has no mark, the one of the backward has it; what is not
+  // differentiated has it on the only call.
+  llvm::SmallDenseSet<Attribute> called;
+  std::map<int64_t, StringRef> names; // by number
+  for (auto call : func.getBody().getOps<func::CallOp>())
+    for (Value operand : call.getOperands()) {
+      auto view = resolveView(operand).root.getDefiningOp<ViewOp>();
+      if (!view)
+        continue;
+      StringAttr unit = view.getUnitSymbol().getAttr();
+      if (!call->hasAttr(kRecomputeAttr))
+        called.insert(unit);
+      else if (called.contains(unit))
+        names[context.units.lookup(unit)] = unit.getValue();
+    }
+  json::Array result;
+  for (auto &[number, name] : names)
+    result.push_back(name);
+  return result;
+}
+
 static json::Object valueToJson(StringRef name, Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return json::Object{{"name", name},
@@ -192,9 +257,7 @@ static json::Object valueToJson(StringRef name, Type type) {
                       {"shape", shapeOf(tensor)}};
 }
 
-static json::Object
-programToJson(func::FuncOp func,
-              const llvm::DenseMap<Attribute, int64_t> &units) {
+static json::Object programToJson(func::FuncOp func, ProgramContext &context) {
   json::Array inputs, outputs;
   for (unsigned i = 0; i < func.getNumArguments(); ++i)
     inputs.push_back(
@@ -206,13 +269,19 @@ programToJson(func::FuncOp func,
                                   func.getResultTypes()[i]));
   }
   auto bytes = func->getAttrOfType<IntegerAttr>(kFrameBytesAttr);
+  json::Array collectives;
+  addCollectives(func, context, collectives);
   return json::Object{
       {"name", func.getName()},
       {"inputs", std::move(inputs)},
       {"outputs", std::move(outputs)},
       {"arena_bytes", bytes ? bytes.getInt() : 0},
-      {"gather_slots", slotsToJson(func->getAttr(kGatherSlotsAttr), units)},
-      {"grad_slots", slotsToJson(func->getAttr(kGradSlotsAttr), units)}};
+      {"gather_slots",
+       slotsToJson(func->getAttr(kGatherSlotsAttr), context.units)},
+      {"grad_slots", slotsToJson(func->getAttr(kGradSlotsAttr), context.units)},
+      {"flops", context.flops.count(func)},
+      {"collectives", std::move(collectives)},
+      {"recompute", recomputedUnits(func, context)}};
 }
 
 //===----------------------------------------------------------------------===//
@@ -231,21 +300,26 @@ json::Value ff::buildMetadata(ModuleOp module) {
     sample->erase("micro_batch");
 
   json::Array components, groups, units, programs;
-  llvm::DenseMap<Attribute, int64_t> componentNumbers, unitNumbers;
+  ProgramContext context(module);
+  // With the table of parameters of each, made once.
+  llvm::DenseMap<Attribute, int64_t> componentNumbers;
+  std::vector<SymbolTable> tables;
   for (auto component : module.getOps<ComponentOp>()) {
     componentNumbers[component.getSymNameAttr()] = components.size();
     components.push_back(componentToJson(component));
+    tables.emplace_back(component);
   }
   for (auto unit : module.getOps<UnitOp>()) {
     int64_t number = units.size();
-    unitNumbers[unit.getSymNameAttr()] = number;
+    context.units[unit.getSymNameAttr()] = number;
     int64_t component =
         componentNumbers.lookup(unit.getComponentAttr().getAttr());
-    auto parameters = module.lookupSymbol<ComponentOp>(unit.getComponentAttr());
+    const SymbolTable &table = tables[component];
     json::Array members;
     for (auto group : unit.getGroups().getAsRange<GroupAttr>()) {
       members.push_back(static_cast<int64_t>(groups.size()));
-      groups.push_back(groupToJson(group, number, component, parameters));
+      groups.push_back(groupToJson(group, number, component,
+                                   cast<ComponentOp>(table.getOp()), table));
     }
     units.push_back(json::Object{{"name", unit.getSymName()},
                                  {"component", component},
@@ -253,10 +327,25 @@ json::Value ff::buildMetadata(ModuleOp module) {
   }
   for (auto func : module.getOps<func::FuncOp>())
     if (func->hasAttr(kProgramAttr))
-      programs.push_back(programToJson(func, unitNumbers));
+      programs.push_back(programToJson(func, context));
   root["components"] = std::move(components);
   root["groups"] = std::move(groups);
   root["units"] = std::move(units);
   root["programs"] = std::move(programs);
   return root;
+}
+
+std::string ff::buildPlanMetadata(ModuleOp module) {
+  json::Value metadata = buildMetadata(module);
+  json::Array matmuls;
+  llvm::StringSet<> seen;
+  for (auto func : module.getOps<func::FuncOp>())
+    if (isTensorFunction(func))
+      func.walk([&](MatmulOp op) {
+        json::Value matmul = describeMatmul(op);
+        if (seen.insert(llvm::formatv("{0}", matmul).str()).second)
+          matmuls.push_back(std::move(matmul));
+      });
+  (*metadata.getAsObject())["matmuls"] = std::move(matmuls);
+  return llvm::formatv("{0}", metadata).str();
 }

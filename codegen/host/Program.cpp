@@ -277,7 +277,7 @@ static llvm::json::Array matrixStrides(ArrayRef<int64_t> strides,
   return toJson(result);
 }
 
-LogicalResult FunctionLowering::lower(MatmulOp op) {
+llvm::json::Object ff::describeMatmul(MatmulOp op) {
   auto lhs = cast<RankedTensorType>(op.getLhs().getType());
   auto out = cast<RankedTensorType>(op.getType());
   StringRef dtype = getDtypeName(lhs.getElementType());
@@ -302,9 +302,13 @@ LogicalResult FunctionLowering::lower(MatmulOp op) {
     descriptor["c_dtype"] = resultDtype;
   if (op.getActivation())
     descriptor["activation"] = stringifyActivationKind(*op.getActivation());
+  return descriptor;
+}
+
+LogicalResult FunctionLowering::lower(MatmulOp op) {
   Value bias = op.getBias() ? pointerTo(op.getBias())
                             : b.create<LLVM::ZeroOp>(loc, host.ptr).getResult();
-  int32_t number = host.getMatmul(std::move(descriptor));
+  int32_t number = host.getMatmul(describeMatmul(op));
   call("ff_rt_matmul", host.voidType,
        {ctx, constant(host.i32, number), pointerTo(op.getLhs()),
         pointerTo(op.getRhs()), bias, rootPointer(op.getResult())});

@@ -49,6 +49,9 @@ private:
   llvm::StringMap<int32_t> matmulNumbers;
 };
 
+/// An entry of the key "matmuls".
+llvm::json::Object describeMatmul(MatmulOp op);
+
 /// Lowers one program or block; the new function replaces `func`.
 mlir::LogicalResult lowerFunction(mlir::func::FuncOp func, HostModule &host);
 

@@ -9,7 +9,6 @@
 #include "codegen/kernels/FormKernels.h"
 #include "codegen/Passes.h"
 
-#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -53,6 +52,37 @@ void ff::eraseUnused(Block &block) {
       op.erase();
 }
 
+/// Appends `op` to `order`, behind what it needs. False where it needs itself.
+static bool appendInOrder(Operation *op,
+                          llvm::DenseMap<Operation *, bool> &done,
+                          SmallVectorImpl<Operation *> &order) {
+  auto [it, fresh] = done.try_emplace(op, false);
+  if (!fresh)
+    return it->second;
+  for (Value operand : op->getOperands())
+    if (Operation *def = operand.getDefiningOp())
+      if (!appendInOrder(def, done, order))
+        return false;
+  done[op] = true;
+  order.push_back(op);
+  return true;
+}
+
+/// Moves what is used before it is defined up to its first use, and nothing
+/// else: the order of the rest decides how long values live. (MLIR's
+/// sortTopologically moves all up that can be, such as the blocks that a
+/// backward computes again.)
+static bool moveUpDefinitions(Block &block) {
+  llvm::DenseMap<Operation *, bool> done;
+  SmallVector<Operation *> order;
+  for (Operation &op : block)
+    if (!appendInOrder(&op, done, order))
+      return false;
+  for (Operation *op : order)
+    op->moveBefore(&block, block.end());
+  return true;
+}
+
 namespace {
 struct FormKernels : ff::impl::FormKernelsPassBase<FormKernels> {
   void runOnOperation() override {
@@ -74,7 +104,7 @@ struct FormKernels : ff::impl::FormKernelsPassBase<FormKernels> {
     formClusters(block);
     // An ff.fused stands where its last operation stood: what uses its other
     // results comes after it now.
-    if (!sortTopologically(&block)) {
+    if (!moveUpDefinitions(block)) {
       function.emitOpError("has kernels that depend on each other");
       return signalPassFailure();
     }

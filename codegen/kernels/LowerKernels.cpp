@@ -10,6 +10,7 @@
 #include "codegen/kernels/Attention.h"
 #include "codegen/kernels/FormKernels.h"
 #include "codegen/kernels/FusedKernel.h"
+#include "dialect/Flops.h"
 #include "dialect/View.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -97,6 +98,9 @@ void LowerKernels::launch(Operation *op, FlatSymbolRefAttr kernel,
   llvm::append_range(types, scratch);
   auto launch = builder.create<LaunchOp>(op->getLoc(), types, kernel.getValue(),
                                          inputs, shape.iterations, shape.grain);
+  // For the plan: nothing can be read from a kernel.
+  if (double flops = countFlops(op))
+    launch->setAttr(kFlopsAttr, builder.getF64FloatAttr(flops));
   op->replaceAllUsesWith(launch.getResults().take_front(op->getNumResults()));
   op->erase();
 }

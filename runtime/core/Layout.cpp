@@ -240,30 +240,48 @@ Layout computeLayout(const Metadata &metadata, const LayoutRequest &request) {
   return layout;
 }
 
-std::string formatLayout(const Metadata &metadata, const LayoutRequest &request,
-                         const Layout &layout) {
-  size_t master = 0, frozen = 0, grad = 0, moments = 0, ema = 0;
+LayoutTotals totalsOf(const Metadata &metadata, const Layout &layout) {
+  LayoutTotals totals;
   for (size_t i = 0; i < layout.groups.size(); ++i) {
     const GroupLayout &place = layout.groups[i];
-    (metadata.groups[i].trainable ? master : frozen) += place.master.bytes;
-    grad += place.grad.bytes;
-    moments += place.expAvg.bytes + place.expAvgSq.bytes;
-    ema += place.ema.bytes;
+    (metadata.groups[i].trainable ? totals.trained : totals.frozen) +=
+        place.master.bytes;
+    totals.gradients += place.grad.bytes;
+    totals.moments += place.expAvg.bytes + place.expAvgSq.bytes;
+    totals.ema += place.ema.bytes;
   }
-  auto sum = [](const std::vector<Region> &regions) {
-    size_t bytes = 0;
-    for (const Region &region : regions)
-      bytes += region.bytes;
-    return bytes;
+  for (const Region &region : layout.gatherSlots)
+    totals.gatherSlots += region.bytes;
+  for (const Region &region : layout.gradSlots)
+    totals.gradSlots += region.bytes;
+  return totals;
+}
+
+void checkLimits(const Metadata &metadata, const Layout &layout) {
+  auto check = [&](const char *key, std::optional<int64_t> limit,
+                   size_t bytes) {
+    if (limit && bytes > static_cast<size_t>(*limit))
+      fail("a rank takes {} bytes, and {} of [mesh] in {} is {} bytes; fix: "
+           "more ranks on the shard axis, or what ff-compile --plan proposes",
+           bytes, key, metadata.spec, *limit);
   };
+  check("device_memory", metadata.deviceMemory, layout.totalBytes);
+  // The device of this target is the host.
+  check("host_memory", metadata.hostMemory,
+        layout.totalBytes + layout.hostBytes);
+}
+
+std::string formatLayout(const Metadata &metadata, const LayoutRequest &request,
+                         const Layout &layout) {
+  LayoutTotals totals = totalsOf(metadata, layout);
   const std::pair<const char *, size_t> rows[] = {
-      {"trained parameters", master},
-      {"frozen parameters", frozen},
-      {"gradients", grad},
-      {"optimizer moments", moments},
-      {"ema", ema},
-      {"gather slots", sum(layout.gatherSlots)},
-      {"gradient slots", sum(layout.gradSlots)},
+      {"trained parameters", totals.trained},
+      {"frozen parameters", totals.frozen},
+      {"gradients", totals.gradients},
+      {"optimizer moments", totals.moments},
+      {"ema", totals.ema},
+      {"gather slots", totals.gatherSlots},
+      {"gradient slots", totals.gradSlots},
       {"activations", layout.activations.bytes},
       {"inputs", layout.inputs.bytes},
       {"outputs", layout.outputs.bytes},

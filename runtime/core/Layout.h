@@ -100,6 +100,18 @@ const Program &programOf(const Metadata &metadata, RunMode mode);
 
 Layout computeLayout(const Metadata &metadata, const LayoutRequest &request);
 
+/// What the regions of a layout hold, in bytes.
+struct LayoutTotals {
+  size_t trained = 0, frozen = 0; ///< slices of parameters
+  size_t gradients = 0, moments = 0, ema = 0;
+  size_t gatherSlots = 0, gradSlots = 0;
+};
+LayoutTotals totalsOf(const Metadata &metadata, const Layout &layout);
+
+/// An Error where the layout takes more than the device_memory or host_memory
+/// of the spec.
+void checkLimits(const Metadata &metadata, const Layout &layout);
+
 /// A table of the regions with their bytes, for --print-layout.
 std::string formatLayout(const Metadata &metadata, const LayoutRequest &request,
                          const Layout &layout);

@@ -24,6 +24,10 @@ namespace {
 
 void printLayout(const Metadata &metadata, const Options &options) {
   int64_t world = options.ranks ? options.ranks : 1;
+  // As runRank() does: the scratch of matmuls depends on it.
+  setThreads(options.threads
+                 ? options.threads
+                 : std::max(availableCores() / static_cast<int>(world), 1));
   LayoutRequest request{options.sample ? RunMode::Sample : RunMode::Train,
                         resolveMesh(metadata.replicate, metadata.shard, world),
                         matmulScratchBytes(metadata.matmuls)};

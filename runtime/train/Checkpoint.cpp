@@ -45,42 +45,10 @@ Checkpointer::Checkpointer(const Metadata &metadata, const Layout &layout,
       out(std::move(out)),
       owned(ownedPieces(metadata, layout, comm.shardIndex())),
       written(writtenPieces(metadata, layout, comm.mesh, comm.rank)),
-      settings(manifestOf(metadata, data)) {
-  for (size_t c = 0; c < metadata.components.size(); ++c) {
-    const Component &component = metadata.components[c];
-    if (!component.save)
-      continue;
-    std::vector<ParameterFile> model = modelFiles(metadata, c);
-    for (TextFile &text : modelTexts(component, model))
-      texts.push_back(std::move(text));
-    for (ParameterFile &file : model)
-      files.push_back(std::move(file));
-  }
-  auto add = [&](const char *name, StateKind kind) {
-    files.push_back(stateFile(metadata, layout, name, kind));
-  };
-  add("state/master.safetensors", StateKind::Master);
-  add("state/exp_avg.safetensors", StateKind::ExpAvg);
-  add("state/exp_avg_sq.safetensors", StateKind::ExpAvgSq);
-  if (metadata.train && metadata.train->emaDecay)
-    add("state/ema.safetensors", StateKind::Ema);
-  firstMerged = files.size();
-  for (size_t c = 0; c < metadata.components.size(); ++c)
-    if (metadata.merges(metadata.components[c])) {
-      files.push_back(mergedFile(metadata, c));
-      for (TextFile &text : modelTexts(metadata.components[c], {files.back()}))
-        texts.push_back(std::move(text));
-    }
-}
+      settings(manifestOf(metadata, data)), planned(metadata, layout),
+      files(planned.files), texts(planned.texts) {}
 
-size_t Checkpointer::bytes() const {
-  size_t total = 0;
-  for (const ParameterFile &file : files)
-    total += file.plan.totalBytes();
-  for (const TextFile &file : texts)
-    total += file.text.size();
-  return total;
-}
+size_t Checkpointer::bytes() const { return planned.bytes(); }
 
 template <typename Body> std::string Checkpointer::phase(Body &&body) {
   std::string mine;
@@ -128,7 +96,9 @@ std::string Checkpointer::writeFiles(const std::string &temporary) {
     std::string path = temporary + "/" + files[i].path;
     std::vector<Span> spans;
     try {
-      if (i >= firstMerged) // makes collectives, so without regard to failures
+      if (i >=
+          planned
+              .firstMerged) // makes collectives, so without regard to failures
         spans =
             writeMerged(files[i], path, metadata, layout, arena, comm, written);
       else if (!failure)

@@ -23,8 +23,8 @@
 #ifndef FF_RUNTIME_TRAIN_CHECKPOINT_H
 #define FF_RUNTIME_TRAIN_CHECKPOINT_H
 
+#include "runtime/train/CheckpointFiles.h"
 #include "runtime/train/Manifest.h"
-#include "runtime/train/ModelText.h"
 
 #include <optional>
 #include <set>
@@ -116,9 +116,9 @@ private:
   std::string out;
   std::vector<OwnedPiece> owned, written;
   Manifest settings; ///< without step and files
-  std::vector<ParameterFile> files;
-  size_t firstMerged = 0; ///< the files from here on are merged weights
-  std::vector<TextFile> texts;
+  const CheckpointFiles planned;
+  const std::vector<ParameterFile> &files;
+  const std::vector<TextFile> &texts;
 };
 
 } // namespace ff::rt

@@ -20,12 +20,19 @@ LayoutRequest makeRequest(RunMode mode, MeshShape mesh,
                           const Matmuls &matmuls) {
   return LayoutRequest{mode, mesh, matmuls.scratchBytes()};
 }
+
+/// The layout, once it is known that the spec allows it.
+Layout makeLayout(const Metadata &metadata, const LayoutRequest &request) {
+  Layout layout = computeLayout(metadata, request);
+  checkLimits(metadata, layout);
+  return layout;
+}
 } // namespace
 
 ff_ctx::ff_ctx(const Metadata &metadata, RunMode mode, Communicator &comm)
     : metadata(metadata), program(programOf(metadata, mode)),
       matmuls(metadata.matmuls),
-      layout(computeLayout(metadata, makeRequest(mode, comm.mesh, matmuls))),
+      layout(makeLayout(metadata, makeRequest(mode, comm.mesh, matmuls))),
       baselineRss(residentBytes()), arena(layout.totalBytes), comm(comm),
       units(metadata, program, layout, arena, comm) {
   request = makeRequest(mode, comm.mesh, matmuls);

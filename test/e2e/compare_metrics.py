@@ -1,6 +1,6 @@
 """Compares the losses and gradient norms of two runs, step by step.
 
-usage: compare_metrics.py a/metrics.jsonl b/metrics.jsonl [--steps N] [--bitwise | --rtol 1e-5]
+usage: compare_metrics.py a/metrics.jsonl b/metrics.jsonl [--steps N] [--bitwise | --rtol 1e-5] [--only loss]
 
 Both files must have exactly the steps 1..N. Exits with 1 at the first difference.
 """
@@ -28,6 +28,7 @@ def main():
     parser.add_argument("--steps", type=int, required=True)
     parser.add_argument("--bitwise", action="store_true")
     parser.add_argument("--rtol", type=float, default=1e-5)
+    parser.add_argument("--only", help="compare this alone")
     args = parser.parse_args()
 
     a, b = load(args.a), load(args.b)
@@ -37,7 +38,7 @@ def main():
             sys.exit(f"{path}: has steps {sorted(rows)}, expected 1..{args.steps}")
     worst = 0.0
     for step in want:
-        for key in ("loss", "grad_norm", "lr"):
+        for key in (args.only,) if args.only else ("loss", "grad_norm", "lr"):
             x, y = a[step][key], b[step][key]
             if args.bitwise and x != y:
                 sys.exit(f"step {step}: {key} is {x!r} and {y!r}, expected the same bits")

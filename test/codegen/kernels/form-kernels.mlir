@@ -140,3 +140,25 @@ func.func @conversions_are_repeated(%x: tensor<8x16xbf16>, %w: tensor<16xbf16>) 
   %r = ff.reduce <sum> %p dims [1] : tensor<8x16xf32> to tensor<8xf32>
   return %r, %c : tensor<8xf32>, tensor<16xf32>
 }
+
+func.func private @again(tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+
+// A kernel moves up to what uses it; everything else stays where it is. The second of the calls of @again that need nothing must
+// not come before the use of the first: that is how a backward computes blocks again, one at a time.
+// CHECK-LABEL: @order_stays
+func.func @order_stays(%x: tensor<8x8xf32>, %z: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  // CHECK: %[[F:.*]]:2 = ff.fused(%arg0)
+  // CHECK: %[[C:.*]] = ff.matmul %[[F]]#0, %arg1
+  // CHECK: %[[R:.*]] = call @again(%arg1, %arg1)
+  // CHECK: %[[D:.*]] = call @again(%[[R]], %[[C]])
+  // CHECK: %[[S:.*]] = call @again(%arg1, %arg1)
+  // CHECK: call @again(%[[S]], %[[D]])
+  %a = math.exp %x : tensor<8x8xf32>
+  %c = ff.matmul %a, %z : tensor<8x8xf32>, tensor<8x8xf32> to tensor<8x8xf32>
+  %b = arith.addf %a, %x : tensor<8x8xf32>
+  %r = call @again(%z, %z) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %d = call @again(%r, %c) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %s = call @again(%z, %z) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %e = call @again(%s, %d) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %e, %b : tensor<8x8xf32>, tensor<8x8xf32>
+}

@@ -45,7 +45,8 @@ func.func @rows_are_iterations(%x: tensor<4x8x128xf32>) -> tensor<4x8xf32> {
 // CHECK-LABEL: @attention
 func.func @attention(%q: tensor<2x32x4x8xf32>) -> tensor<2x32x4x8xf32> {
   // Batch, head and tile of 16 queries.
-  // CHECK: ff.launch @{{.*}}(%arg0, %arg0, %arg0) iterations 16
+  // The plan counts its products: 2 x 2 B H Sq Sk D.
+  // CHECK: ff.launch @{{.*}}(%arg0, %arg0, %arg0) iterations 16 {{.*}} {ff.flops = 2.621440e+05 : f64}
   %o, %l = ff.attention %q, %q, %q {scale = 1.0 : f64} : (tensor<2x32x4x8xf32>, tensor<2x32x4x8xf32>, tensor<2x32x4x8xf32>) -> (tensor<2x32x4x8xf32>, tensor<2x4x32xf32>)
   return %o : tensor<2x32x4x8xf32>
 }

@@ -1,2 +1,0 @@
-T="--set bundle.transformer.config.dim=32 --set bundle.transformer.config.depth=2 --set bundle.encoder.config.dim=32 --set train.micro_batch=8 --set train.global_batch=32"
-B="$T --set bundle.transformer_2.config.dim=32 --set bundle.transformer_2.config.depth=2 --set bundle.transformer.weights=/tmp/t/pre/step-00000010/model/transformer --set bundle.transformer_2.weights=/tmp/t/pre/step-00000010/model/transformer --set bundle.encoder.weights=/tmp/t/pre/step-00000010/model/encoder"
