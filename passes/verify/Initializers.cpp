@@ -24,6 +24,8 @@ static bool canSupply(StringRef dtype, Type storage) {
   if (storage.isInteger(1))
     return dtype == "bool";
   unsigned bits = storage.getIntOrFloatBitWidth();
+  if (bits == 8 && (dtype == "f8_e4m3" || dtype == "f8_e5m2"))
+    return true; // its bytes, with a scale beside them
   return dtype == "i" + std::to_string(bits) ||
          dtype == "u" + std::to_string(bits);
 }

@@ -47,6 +47,17 @@ ParameterOp ModuleIndex::getRead(Operation *op) const {
   return {};
 }
 
+ParameterOp ff::getQuantizedBase(ComponentOp component, ParameterOp param,
+                                 const ModuleIndex &index) {
+  StringRef path = param.getSymName();
+  if (!path.consume_back(".lora_A.weight") &&
+      !path.consume_back(".lora_B.weight"))
+    return {};
+  ParameterOp base = index.getParameter(
+      component, StringAttr::get(param.getContext(), path + ".weight"));
+  return base && !isa<FloatType>(base.getStorageDtype()) ? base : ParameterOp();
+}
+
 std::string ff::nameOf(ParameterOp param) {
   return (cast<ComponentOp>(param->getParentOp()).getSymName() + "." +
           param.getSymName())

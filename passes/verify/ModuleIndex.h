@@ -25,6 +25,9 @@ public:
 
   /// The parameter @component::@name, or null.
   ParameterOp getParameter(mlir::SymbolRefAttr ref) const;
+  ParameterOp getParameter(ComponentOp component, mlir::StringAttr name) const {
+    return parameters.lookup({component.getSymNameAttr(), name});
+  }
   /// The parameter `name` of the component of `unit`, or null.
   ParameterOp getParameter(UnitOp unit, mlir::StringAttr name) const;
   ComponentOp getComponent(mlir::StringAttr name) const {
@@ -56,6 +59,11 @@ template <typename Fn> void forEachParameter(mlir::ModuleOp module, Fn &&fn) {
     for (auto param : component.getBody().getOps<ParameterOp>())
       fn(component, param);
 }
+
+/// The weight that `param` adapts by its name, as PEFT forms it, where no
+/// #ff.merge can say so: W of 8 bits cannot hold W + B A. Null: none.
+ParameterOp getQuantizedBase(ComponentOp component, ParameterOp param,
+                             const ModuleIndex &index);
 
 /// "component.parameter"
 std::string nameOf(ParameterOp param);

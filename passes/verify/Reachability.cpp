@@ -23,10 +23,10 @@ struct VerifyReachabilityPass
     : ff::impl::VerifyReachabilityBase<VerifyReachabilityPass> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    for (auto component : getOperation().getOps<ComponentOp>())
-      if (failed(verifyAdapters(component)))
-        return signalPassFailure();
     const ModuleIndex &index = getAnalysis<ModuleIndex>();
+    for (auto component : getOperation().getOps<ComponentOp>())
+      if (failed(verifyAdapters(component, index)))
+        return signalPassFailure();
     if (func::FuncOp train = index.getTrainProgram())
       if (failed(verifyUse(index, train)) ||
           failed(verifyGradients(index, train)))
@@ -35,16 +35,15 @@ struct VerifyReachabilityPass
 
 private:
   /// Each adapter parameter is A or B of exactly one frozen base weight.
-  static LogicalResult verifyAdapters(ComponentOp component) {
-    llvm::DenseMap<Attribute, ParameterOp> baseOf, byName;
-    for (auto param : component.getBody().getOps<ParameterOp>())
-      byName[param.getSymNameAttr()] = param;
+  static LogicalResult verifyAdapters(ComponentOp component,
+                                      const ModuleIndex &index) {
+    llvm::DenseMap<Attribute, ParameterOp> baseOf;
     for (auto base : component.getBody().getOps<ParameterOp>()) {
       std::optional<MergeAttr> merge = base.getMerge();
       if (!merge)
         continue;
       for (StringAttr name : {merge->getA(), merge->getB()}) {
-        ParameterOp part = byName.lookup(name);
+        ParameterOp part = index.getParameter(component, name);
         if (!part)
           return base.emitOpError() << "names the adapter '" << name.getValue()
                                     << "', which does not exist";
@@ -57,15 +56,18 @@ private:
         diag.attachNote(it->second.getLoc()) << "the other weight";
         return diag;
       }
-      if (failed(verifyFit(base, byName.lookup(merge->getA()),
-                           byName.lookup(merge->getB()))))
+      if (failed(verifyFit(base, index.getParameter(component, merge->getA()),
+                           index.getParameter(component, merge->getB()))))
         return failure();
     }
     if (component.getTrain() != TrainMode::LoRA)
       return success();
-    for (auto param : component.getBody().getOps<ParameterOp>())
-      if (param.isTrainable() && !baseOf.contains(param.getSymNameAttr()))
+    for (auto param : component.getBody().getOps<ParameterOp>()) {
+      if (!param.isTrainable() || baseOf.contains(param.getSymNameAttr()))
+        continue;
+      if (!getQuantizedBase(component, param, index))
         return param.emitOpError("is trainable and the adapter of no weight");
+    }
     return success();
   }
 
@@ -89,8 +91,8 @@ private:
   /// Each trainable parameter is read on a way to the loss.
   LogicalResult verifyUse(const ModuleIndex &index, func::FuncOp train) {
     Operation *terminator = train.getBody().front().getTerminator();
-    if (terminator->getNumOperands() != 1)
-      return success(); // ff-differentiate asks for one loss
+    if (terminator->getNumOperands() < 1)
+      return success(); // ff-differentiate asks for a loss
     llvm::DenseSet<Value> needed =
         Dependence(index).dependencies(train, terminator->getOperand(0));
     llvm::DenseSet<Operation *> used;

@@ -26,7 +26,7 @@ struct VerifyTrainablePass
   void runOnOperation() override {
     markAllAnalysesPreserved();
     for (auto component : getOperation().getOps<ComponentOp>())
-      if (failed(verifyMode(component)))
+      if (failed(verifyMode(component, getAnalysis<ModuleIndex>())))
         return signalPassFailure();
     if (gradients && failed(verifyGradients()))
       return signalPassFailure();
@@ -35,7 +35,8 @@ struct VerifyTrainablePass
 private:
   /// What is trainable is what the spec says: everything but buffers, the
   /// adapters, or nothing.
-  static LogicalResult verifyMode(ComponentOp component) {
+  static LogicalResult verifyMode(ComponentOp component,
+                                  const ModuleIndex &index) {
     llvm::DenseSet<Attribute> adapters;
     for (auto param : component.getBody().getOps<ParameterOp>())
       if (auto merge = param.getMerge())
@@ -48,7 +49,8 @@ private:
         want = !param.getBuffer();
         break;
       case TrainMode::LoRA:
-        want = adapters.contains(param.getSymNameAttr());
+        want = adapters.contains(param.getSymNameAttr()) ||
+               getQuantizedBase(component, param, index);
         break;
       case TrainMode::Frozen:
         break;

@@ -5,6 +5,7 @@ ff.component @net attributes {files = ["a.safetensors", "b.safetensors"], module
   ff.parameter @a : tensor<4xf32> init <constant, 0.0 : f64, 0.0 : f64> {source = #ff.source<0, "m.a", "bf16">}
   ff.parameter @b : tensor<4xbf16> init <constant, 0.0 : f64, 0.0 : f64> {source = #ff.source<1, "m.a", "f32">}
   ff.parameter @ids : tensor<4xi64> init <constant, 0.0 : f64, 0.0 : f64> {buffer, trainable = false, source = #ff.source<0, "ids", "i64">}
+  ff.parameter @q : tensor<4xi8> init <constant, 0.0 : f64, 0.0 : f64> {trainable = false, buffer, source = #ff.source<0, "q", "f8_e4m3">}
   ff.parameter @n : tensor<0xf32> init <normal, 0.0 : f64, 0.02 : f64>
   ff.parameter @u : tensor<f64> init <uniform, -1.0 : f64, 1.0 : f64>
 }

@@ -194,3 +194,21 @@ module attributes {ff.spec = {train = {program = "train"}}} {
     return
   }
 }
+
+// -----
+
+// An adapter of a weight in 8 bits, which cannot hold the merged one: right.
+ff.component @net attributes {module = "Net", train = #ff.train<lora>} {
+  ff.parameter @to_q.weight : tensor<4x4xi8> init <constant, 0.0 : f64, 0.0 : f64>
+  ff.parameter @to_q.lora_A.weight : tensor<1x4xf32> init <constant, 0.0 : f64, 0.0 : f64> {trainable = true}
+  ff.parameter @to_q.lora_B.weight : tensor<4x1xf32> init <constant, 0.0 : f64, 0.0 : f64> {trainable = true}
+}
+
+// -----
+
+// expected-note @below {{the component}}
+ff.component @net attributes {module = "Net", train = #ff.train<lora>} {
+  ff.parameter @to_q.weight : tensor<4x4xi8> init <constant, 0.0 : f64, 0.0 : f64>
+  // expected-error @below {{is trainable, but component @net has train = lora}}
+  ff.parameter @to_k.lora_A.weight : tensor<1x4xf32> init <constant, 0.0 : f64, 0.0 : f64> {trainable = true}
+}
