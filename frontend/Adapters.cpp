@@ -229,8 +229,17 @@ bool Importer::addAdapters(ComponentInfo &info) {
 
 void Importer::checkAdapters(const ComponentInfo &info) {
   for (auto &[weight, adapter] : info.adapters) {
-    if (adapter.used)
+    if (adapter.used) {
+      if (adapter.mentions > adapter.linears)
+        diags
+            .warning(adapter.loc,
+                     "'" + weight + "' of component '" + info.name +
+                         "' has an adapter, and is not used by linear alone")
+            .note("its other uses, or those of what is tied to it, stay "
+                  "without the adapter while training, and change when it is "
+                  "merged");
       continue;
+    }
     diags
         .error(adapter.loc, "target '" + weight + "' of component '" +
                                 info.name + "' is not the weight of a linear")
