@@ -240,12 +240,20 @@ void Importer::checkAdapters(const ComponentInfo &info) {
                   "merged");
       continue;
     }
+    if (!adapter.mentions) {
+      diags
+          .error(adapter.loc, "the adapter of '" + weight + "' of component '" +
+                                  info.name + "' is not used by the program '" +
+                                  stringOf("train", "program") + "'")
+          .note("the program does not call this layer, or calls '" + info.name +
+                ".base' alone");
+      return;
+    }
     diags
         .error(adapter.loc, "target '" + weight + "' of component '" +
                                 info.name + "' is not the weight of a linear")
-        .note("its forward uses it in another way, or not in the program '" +
-              stringOf("train", "program") +
-              "'; name linear layers alone in 'targets'");
+        .note("its forward uses it in another way; name linear layers alone in "
+              "'targets'");
     return;
   }
 }
