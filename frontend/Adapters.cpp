@@ -229,14 +229,31 @@ bool Importer::addAdapters(ComponentInfo &info) {
 
 void Importer::checkAdapters(const ComponentInfo &info) {
   for (auto &[weight, adapter] : info.adapters) {
-    if (adapter.used)
+    if (adapter.used) {
+      if (adapter.mentions > adapter.linears)
+        diags
+            .warning(adapter.loc,
+                     "'" + weight + "' of component '" + info.name +
+                         "' has an adapter, and is not used by linear alone")
+            .note("its other uses, or those of what is tied to it, stay "
+                  "without the adapter while training, and change when it is "
+                  "merged");
       continue;
+    }
+    if (!adapter.mentions) {
+      diags
+          .error(adapter.loc, "the adapter of '" + weight + "' of component '" +
+                                  info.name + "' is not used by the program '" +
+                                  stringOf("train", "program") + "'")
+          .note("the program does not call this layer, or calls '" + info.name +
+                ".base' alone");
+      return;
+    }
     diags
         .error(adapter.loc, "target '" + weight + "' of component '" +
                                 info.name + "' is not the weight of a linear")
-        .note("its forward uses it in another way, or not in the program '" +
-              stringOf("train", "program") +
-              "'; name linear layers alone in 'targets'");
+        .note("its forward uses it in another way; name linear layers alone in "
+              "'targets'");
     return;
   }
 }

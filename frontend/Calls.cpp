@@ -72,6 +72,9 @@ Val Elaborator::param(const Instance &instance, const Param &param, SMLoc loc) {
   Val value = Val::ofTensor(paramValue(instance, *own, loc), param.dims);
   value.param = own->name;
   value.instance = instance;
+  auto adapter = info->adapters.find(own->name);
+  if (adapter != info->adapters.end() && !base)
+    ++adapter->second.mentions;
   return decoded(std::move(value), *info, *own, loc);
 }
 
@@ -86,6 +89,7 @@ Val Elaborator::addAdapter(Val result, const Val &input, const Val &weight,
     return result;
   Adapter &adapter = it->second;
   adapter.used = true;
+  ++adapter.linears;
   if (function->isBlock)
     function->adapted.push_back(weight.param.substr(function->prefix.size()));
   Val x = input;

@@ -55,6 +55,8 @@ struct Adapter {
   double alpha = 0, dropout = 0;
   SMLoc loc; ///< of the pattern that asks for it
   bool used = false;
+  /// How often the weight is named, and how often by a linear.
+  unsigned mentions = 0, linears = 0;
 
   double scale() const { return alpha / static_cast<double>(rank); }
 };

@@ -67,36 +67,76 @@ static NumberRange product(const NumberRange &a, const NumberRange &b) {
   return {low.value, high.value, low.open, high.open};
 }
 
+/// What a rounded operation makes of a range: its ends are rounded as its
+/// values are, and a value just inside an open end may round to the end.
+static NumberRange rounded(NumberRange range, Operation *op) {
+  Type element =
+      cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+  if (!element.isF64()) {
+    range.low = static_cast<float>(range.low);
+    range.high = static_cast<float>(range.high);
+  }
+  range.lowOpen = range.highOpen = false;
+  return range;
+}
+
+/// The product of a constant and what is below 1 by a part in 2^24 at least, as
+/// random values are, is below the constant.
+static bool keepsOpenEnds(const NumberRange &a, const NumberRange &b) {
+  auto isUniform = [](const NumberRange &range) {
+    return (!range.lowOpen || range.low == -1) &&
+           (!range.highOpen || range.high == 1);
+  };
+  return (a.low == a.high && isUniform(b)) || (b.low == b.high && isUniform(a));
+}
+
+static std::optional<NumberRange>
+exactRange(Operation *op, const NumberRange &a, const NumberRange &b);
+
 static std::optional<NumberRange> ofBinary(Operation *op, unsigned depth) {
   auto a = rangeAt(op->getOperand(0), depth);
   auto b = rangeAt(op->getOperand(1), depth);
   if (!a || !b)
     return std::nullopt;
+  std::optional<NumberRange> range = exactRange(op, *a, *b);
+  if (!range || isa<arith::MaximumFOp, arith::MinimumFOp>(op))
+    return range;
+  NumberRange result = rounded(*range, op);
+  if (isa<arith::MulFOp>(op) && keepsOpenEnds(*a, *b)) {
+    result.lowOpen = range->lowOpen;
+    result.highOpen = range->highOpen;
+  }
+  return result;
+}
+
+static std::optional<NumberRange>
+exactRange(Operation *op, const NumberRange &a, const NumberRange &b) {
   return llvm::TypeSwitch<Operation *, std::optional<NumberRange>>(op)
       .Case([&](arith::AddFOp) {
-        return NumberRange{a->low + b->low, a->high + b->high,
-                           a->lowOpen || b->lowOpen,
-                           a->highOpen || b->highOpen};
+        return NumberRange{a.low + b.low, a.high + b.high, false, false};
       })
       .Case([&](arith::SubFOp) {
-        return NumberRange{a->low - b->high, a->high - b->low,
-                           a->lowOpen || b->highOpen,
-                           a->highOpen || b->lowOpen};
+        return NumberRange{a.low - b.high, a.high - b.low, false, false};
       })
-      .Case([&](arith::MulFOp) { return product(*a, *b); })
+      .Case([&](arith::MulFOp) { return product(a, b); })
       .Case([&](arith::DivFOp) -> std::optional<NumberRange> {
-        if (b->low != b->high || b->low == 0)
+        if (b.low != b.high || b.low == 0)
           return std::nullopt;
-        return product(*a, {1 / b->low, 1 / b->low, false, false});
+        double low = a.low / b.low, high = a.high / b.low;
+        return NumberRange{std::min(low, high), std::max(low, high), false,
+                           false};
       })
+      // Of equal ends the closed one is reached.
       .Case([&](arith::MaximumFOp) {
-        const NumberRange &l = a->low > b->low ? *a : *b;
-        const NumberRange &h = a->high > b->high ? *a : *b;
+        const NumberRange &l = a.low > b.low ? a : b;
+        bool aIsHigher = a.high > b.high || (a.high == b.high && !a.highOpen);
+        const NumberRange &h = aIsHigher ? a : b;
         return NumberRange{l.low, h.high, l.lowOpen, h.highOpen};
       })
       .Case([&](arith::MinimumFOp) {
-        const NumberRange &l = a->low < b->low ? *a : *b;
-        const NumberRange &h = a->high < b->high ? *a : *b;
+        bool aIsLower = a.low < b.low || (a.low == b.low && !a.lowOpen);
+        const NumberRange &l = aIsLower ? a : b;
+        const NumberRange &h = a.high < b.high ? a : b;
         return NumberRange{l.low, h.high, l.lowOpen, h.highOpen};
       })
       .Default([](Operation *) { return std::nullopt; });
