@@ -88,10 +88,9 @@ bool Importer::applyKeep(ComponentInfo &info, const Node *keep,
     bool any = false;
     const ComponentParam *buffer = nullptr;
     for (auto [param, own] : llvm::zip_equal(info.params, dtypes)) {
-      // A buffer keeps its dtype, whatever is asked for.
-      if (param.isBuffer() ||
-          !matchesParts(entry.key, info.name + "." + param.name))
+      if (!matchesParts(entry.key, info.name + "." + param.name))
         continue;
+      // A buffer keeps its dtype, whatever is asked for.
       if (param.isBuffer()) {
         buffer = &param;
         continue;
