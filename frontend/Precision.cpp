@@ -86,30 +86,14 @@ bool Importer::applyKeep(ComponentInfo &info, const Node *keep,
       continue;
     }
     bool any = false;
-    const ComponentParam *buffer = nullptr;
     for (auto [param, own] : llvm::zip_equal(info.params, dtypes)) {
       // A buffer keeps its dtype, whatever is asked for.
       if (param.isBuffer() ||
           !matchesParts(entry.key, info.name + "." + param.name))
         continue;
-      if (param.isBuffer()) {
-        buffer = &param;
-        continue;
-      }
       any = true;
       if (!own)
         own = dtype;
-    }
-    if (!any && buffer) {
-      usedPatterns.insert(&entry);
-      diags
-          .error(entry.keyLoc, "'keep' names the buffer '" + info.name + "." +
-                                   buffer->name +
-                                   "', whose dtype no policy changes")
-          .note(buffer->decl->loc, "its dtype is that of its file, else the "
-                                   "one that is declared here");
-      ok = false;
-      continue;
     }
     if (any || !mustMatch) {
       if (any)
