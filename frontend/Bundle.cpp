@@ -178,7 +178,7 @@ bool Importer::readWeights(ComponentInfo &info) {
         if (!param.isAdapter && !param.isBuffer())
           param.fileDtype = dtypeName(dtype);
   if (!weights || !weights->isString()) {
-    if (info.train != TrainMode::Full && !stated && !info.params.empty())
+    if (info.train != TrainMode::Full && !info.params.empty())
       diags
           .warning(info.loc,
                    "component '" + info.name + "' is " +
@@ -193,7 +193,6 @@ bool Importer::readWeights(ComponentInfo &info) {
     diags.warning(weights->loc, "there are no weights at '" + path + "' yet")
         .note(stated->loc, "the plan takes this dtype for them; the trainer "
                            "needs the files when it is compiled");
-    info.planOnly = true;
     // A trainer of this spec looks for them: it must not start from the
     // initialisers.
     for (ComponentParam &param : info.params)

@@ -74,7 +74,6 @@ struct ComponentInfo {
   std::string mixedDtype; ///< "split", "promote" or "error"
   SMLoc mixedLoc;
   std::vector<std::string> files;
-  bool planOnly = false; ///< the files are not there yet
   /// In the order of the declarations; an adapter follows its weight.
   std::vector<ComponentParam> params;
   llvm::StringMap<size_t> index;     ///< of `params`

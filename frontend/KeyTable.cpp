@@ -115,7 +115,9 @@ static constexpr KeyInfo keys[] = {
      "on_unexpected = { \"teacher.*\" = \"ignore\" }"},
     {"bundle.*", "file_dtype", K::Choice, R::Any, "", "fp32|bf16|fp16|fp64",
      "Dtype that the weights will have, to plan a run before they are there. "
-     "Absent: the dtype in which the parameters are stored.",
+     "Absent: the dtype in which the parameters are stored. Where the files "
+     "are "
+     "there, theirs counts.",
      "file_dtype = \"bf16\""},
     {"bundle.*", "train", K::Choice, R::Any, "\"full\"", "full|lora|frozen",
      "What is trained: all parameters, low-rank adapters of some layers, or "

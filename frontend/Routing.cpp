@@ -16,9 +16,10 @@
 //   else:                            v = where(t >= 0.9, a, b)
 //       v = low(x, t)
 //
-// A sample that takes one side adds nothing to the gradient of the other. Where
-// the range of the condition's operands decides it, the other side does not
-// exist.
+// A sample that takes one side adds nothing to the gradient of the other, as
+// long as the other one is finite for it: zero times infinity is not a number,
+// so sqrt(t - 0.5) under `if t >= 0.5` needs a clamp. Where the range of the
+// condition's operands decides it, the other side does not exist.
 //
 //===----------------------------------------------------------------------===//
 

@@ -324,8 +324,12 @@ Differentiator::backwardCall(func::CallOp call, OpBuilder &builder,
   // being kept: they depend on nothing but their site.
   SmallVector<Value> again(call.getOperands());
   for (Value &operand : again)
-    if (auto random = operand.getDefiningOp<RandomOp>())
-      operand = builder.clone(*random)->getResult(0);
+    if (auto random = operand.getDefiningOp<RandomOp>()) {
+      Operation *copy = builder.clone(*random);
+      // Else CSE would make one of the two.
+      copy->setAttr(kDrawnAgainAttr, builder.getUnitAttr());
+      operand = copy->getResult(0);
+    }
   // Recompute: the same function once more, right before the backward, so that
   // nothing but the arguments lives until then. The results of the first call
   // beyond those of the block are dropped.

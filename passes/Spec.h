@@ -14,6 +14,10 @@
 
 namespace ff {
 
+/// On an ff.random of a program that trains: it draws the values of another one
+/// again, so that they need not be kept; its site is that of the other one.
+inline constexpr llvm::StringLiteral kDrawnAgainAttr = "ff.drawn_again";
+
 /// The value at a dotted path ("train.program") of the spec that the module
 /// carries, or null.
 inline mlir::Attribute getSpecValue(mlir::ModuleOp module,

@@ -122,6 +122,11 @@ static int fail(const Twine &message) {
   return 1;
 }
 
+static bool hasData(mlir::ModuleOp module) {
+  auto spec = module->getAttrOfType<mlir::DictionaryAttr>(ff::kSpecAttr);
+  return spec && spec.get("data");
+}
+
 /// Vectors as wide as the CPU has them.
 static int64_t getVectorBytes(StringRef cpu) {
   if (cpu == "native") {
@@ -271,6 +276,13 @@ static int compileSpec(const Flags &flags) {
   }
   if (!flags.stopAfter.empty() || flags.emit == Emit::MLIR)
     return printModule(flags, *module);
+  if (!hasData(*module)) {
+    errs() << flags.input
+           << ":1:1: error: a trainer needs [data], whose samples it counts\n"
+           << flags.input
+           << ":1:1: note: for example: [data] files = \"data.safetensors\"\n";
+    return 1;
+  }
   return compile(flags, *module);
 }
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
+#include "passes/Spec.h"
 #include "passes/verify/ModuleIndex.h"
 
 namespace ff {
@@ -36,6 +37,15 @@ struct VerifyRandomnessPass
           return WalkResult::interrupt();
         uint32_t site = random.getSite();
         auto [it, fresh] = sites.try_emplace(site, random);
+        // For a backward: the values of one that stands before it.
+        if (random->hasAttr(kDrawnAgainAttr)) {
+          if (!fresh && it->second.getType() == random.getType() &&
+              it->second.getDistribution() == random.getDistribution())
+            return WalkResult::advance();
+          return random.emitOpError() << "draws site " << site
+                                      << " again, which nothing like it drew "
+                                         "before";
+        }
         if (!fresh) {
           InFlightDiagnostic diag = random.emitOpError()
                                     << "has site " << site
