@@ -259,6 +259,15 @@ static int compileSpec(const Flags &flags) {
   auto module = ff::importSpec(context, flags.input, importOptions, errs());
   if (!module)
     return 1;
+  bool isTrainer = flags.plan == PlanFormat::None && !flags.check &&
+                   flags.stopAfter.empty() && flags.emit == Emit::Exe;
+  if (isTrainer && !hasData(*module)) {
+    errs() << flags.input
+           << ":1:1: error: a trainer needs [data], whose samples it counts\n"
+           << flags.input
+           << ":1:1: note: for example: [data] files = \"data.safetensors\"\n";
+    return 1;
+  }
   if (flags.check && flags.plan == PlanFormat::None)
     pipeline.stopAfter = ff::hasMemoryLimit(*module) ? ff::Stage::PlanMemory
                                                      : ff::Stage::Schedule;
@@ -276,13 +285,6 @@ static int compileSpec(const Flags &flags) {
   }
   if (!flags.stopAfter.empty() || flags.emit == Emit::MLIR)
     return printModule(flags, *module);
-  if (!hasData(*module)) {
-    errs() << flags.input
-           << ":1:1: error: a trainer needs [data], whose samples it counts\n"
-           << flags.input
-           << ":1:1: note: for example: [data] files = \"data.safetensors\"\n";
-    return 1;
-  }
   return compile(flags, *module);
 }
 
