@@ -33,7 +33,9 @@ std::string manifestText(const Manifest &manifest) {
   document["spec"] = {{"lr", manifest.settings.lr},
                       {"global_batch", manifest.settings.globalBatch},
                       {"data", manifest.settings.data},
-                      {"precision", manifest.settings.precision}};
+                      {"precision", manifest.settings.precision},
+                      {"frozen", manifest.settings.frozen},
+                      {"adapters", manifest.settings.adapters}};
   document["trained"] = std::move(trained);
   auto files = nlohmann::ordered_json::array();
   for (const Manifest::File &file : manifest.files)
@@ -63,8 +65,12 @@ Manifest readManifest(const std::string &path) {
     if (version == 1)
       return manifest;
     const json &spec = document.at("spec");
-    manifest.settings = {spec.at("lr"), spec.at("global_batch"),
-                         spec.at("data"), spec.at("precision")};
+    manifest.settings = {spec.at("lr"),
+                         spec.at("global_batch"),
+                         spec.at("data"),
+                         spec.at("precision"),
+                         spec.value("frozen", ""),
+                         spec.value("adapters", "")};
     manifest.trained.emplace();
     for (const json &entry : document.at("trained"))
       manifest.trained->push_back(

@@ -35,6 +35,8 @@ struct Manifest {
     int64_t globalBatch = 0;
     std::vector<std::string> data;
     std::string precision; ///< of what is trained
+    std::string frozen;    ///< dtypes of what is not
+    std::string adapters;  ///< their scales
   };
   std::string name; ///< of the pipeline
   int64_t step = 0;

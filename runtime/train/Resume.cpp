@@ -11,6 +11,7 @@
 #include "runtime/train/Safetensors.h"
 
 #include <algorithm>
+#include <fmt/ranges.h>
 #include <map>
 #include <set>
 
@@ -22,10 +23,13 @@ Manifest manifestOf(const Metadata &metadata,
   manifest.name = metadata.name;
   manifest.seed = metadata.seed;
   manifest.trained.emplace();
-  std::set<std::string> precisions;
+  std::set<std::string> precisions, frozen;
   for (const Group &group : metadata.groups) {
-    if (!group.trainable)
+    if (!group.trainable) {
+      frozen.insert(fmt::format("{} of '{}'", dtypeName(group.masterDtype),
+                                metadata.components[group.component].name));
       continue;
+    }
     precisions.insert(fmt::format(
         "{} gathered from {}, reduced in {}", dtypeName(group.dtype),
         dtypeName(group.masterDtype), dtypeName(group.reduceDtype)));
@@ -40,9 +44,15 @@ Manifest manifestOf(const Metadata &metadata,
   if (metadata.train)
     manifest.settings.globalBatch = metadata.train->globalBatch;
   manifest.settings.data = data;
-  for (const std::string &text : precisions)
-    manifest.settings.precision +=
-        (manifest.settings.precision.empty() ? "" : "; ") + text;
+  manifest.settings.precision = fmt::format("{}", fmt::join(precisions, "; "));
+  manifest.settings.frozen = fmt::format("{}", fmt::join(frozen, "; "));
+  for (const Group &group : metadata.groups)
+    for (const Param &param : group.params)
+      if (param.merge)
+        manifest.settings.adapters +=
+            fmt::format("{}'{}' scaled by {}",
+                        manifest.settings.adapters.empty() ? "" : "; ",
+                        metadata.fullName(group, param), param.merge->scale);
   return manifest;
 }
 
@@ -72,6 +82,13 @@ std::map<std::string, std::string> describe(const Manifest &manifest) {
   for (const Manifest::Trained &entry : *manifest.trained)
     result[entry.name] = entry.dtype + " " + shapeText(entry.shape);
   return result;
+}
+
+/// The first entry of a list, and how many follow.
+std::string firstOf(const std::string &list) {
+  auto more = std::count(list.begin(), list.end(), ';');
+  std::string first = list.substr(0, list.find(';'));
+  return more ? fmt::format("{} (and {} more)", first, more) : first;
 }
 
 std::string join(const std::vector<std::string> &names) {
@@ -112,6 +129,15 @@ std::vector<std::string> compareManifests(const std::string &path,
           std::to_string(now.settings.globalBatch));
   compare("the data", join(then.settings.data), join(now.settings.data));
   compare("the precision", then.settings.precision, now.settings.precision);
+  // Not in checkpoints of earlier versions.
+  if (!then.settings.frozen.empty())
+    compare("frozen tensors in", then.settings.frozen, now.settings.frozen);
+  if (!then.settings.adapters.empty() &&
+      then.settings.adapters != now.settings.adapters)
+    warnings.push_back(fmt::format(
+        "{} was made with other scales of adapters (alpha / rank): {}; the run "
+        "goes on with {}",
+        path, firstOf(then.settings.adapters), firstOf(now.settings.adapters)));
   return warnings;
 }
 
