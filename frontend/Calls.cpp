@@ -88,12 +88,21 @@ Val Elaborator::addAdapter(Val result, const Val &input, const Val &weight,
   if (it == info->adapters.end())
     return result;
   Adapter &adapter = it->second;
-  adapter.used = true;
+  adapter.used |= dropsOut; // in the program that trains
   ++adapter.linears;
   if (function->isBlock)
     function->adapted.push_back(weight.param.substr(function->prefix.size()));
   Val x = input;
   if (adapter.dropout > 0 && dropsOut) {
+    if (x.shape().front() != function->batch) {
+      error(loc, "the dropout of an adapter needs an input with dim 0 = B=" +
+                     Twine(function->batch) + ", not " + describeTensor(x))
+          .note(adapter.loc,
+                "this target asks for the adapter of '" + weight.param + "'")
+          .note("each sample has random values of its own; keep the batch dim, "
+                "or set dropout = 0.0");
+      return Val::error();
+    }
     // Zeroed with probability p, the rest scaled by 1 / (1 - p).
     Val u = random(Distribution::Uniform, x.shape(), x.dims, floatType(), loc);
     if (u.isError())
@@ -392,6 +401,7 @@ static void collectTensors(const Val &value, SmallVectorImpl<Value> &tensors) {
 static void replaceTensors(Val &value, ResultRange &results, size_t &next) {
   if (value.isTensor())
     value.tensor = results[next++];
+  value.param.clear(); // what a call returns is no parameter any more
   for (Val &item : value.items)
     replaceTensors(item, results, next);
 }
@@ -405,6 +415,13 @@ static void printParams(ComponentInfo &info, StringRef prefix, bool base,
     if (!name.consume_front(prefix) || (base && param.isAdapter))
       continue;
     os << "|" << name << ":" << param.gather;
+    // Of fp8 and int8: what the bytes stand for, and the shape of their scales,
+    // which come from the file.
+    if (!isa<FloatType>(param.gather) || param.isBuffer()) {
+      os << "," << param.fileDtype << "," << param.scaleName.empty();
+      for (int64_t size : param.decl->shape)
+        os << "x" << size;
+    }
     auto it = info.adapters.find(param.name);
     if (it != info.adapters.end() && !base)
       os << "+" << it->second.rank << "," << it->second.alpha << ","
@@ -412,7 +429,33 @@ static void printParams(ComponentInfo &info, StringRef prefix, bool base,
   }
 }
 
+/// In a function an argument is a tensor: a weight that is passed as one would
+/// lose its adapter.
+bool Elaborator::checkWeightArguments(Scope &scope, SMLoc loc) {
+  for (const InputDecl &input : scope.type->decl->inputs) {
+    Val &value = scope.variables[input.name];
+    if (value.param.empty())
+      continue;
+    std::string prefix;
+    ComponentInfo *info = infoOf(value.instance, prefix);
+    if (!base && info && info->adapters.count(value.param)) {
+      error(loc, "'" + value.param +
+                     "' has an adapter and is passed to a "
+                     "block as an argument")
+          .note(info->adapters.find(value.param)->second.loc,
+                "this target asks for the adapter")
+          .note("an adapter is applied where linear sees the parameter itself: "
+                "call linear outside of the block, or leave the target out");
+      return false;
+    }
+    value.param.clear();
+  }
+  return true;
+}
+
 Val Elaborator::callBlock(const Instance &instance, Scope &scope, SMLoc loc) {
+  if (!checkWeightArguments(scope, loc))
+    return Val::error();
   BlockFunction *block = getBlock(instance, scope, loc);
   if (block->result.isError())
     return Val::error();
@@ -425,7 +468,7 @@ Val Elaborator::callBlock(const Instance &instance, Scope &scope, SMLoc loc) {
   for (const std::string &name : block->params)
     operands.push_back(paramValue(instance, *info->find(prefix + name), loc));
   for (const std::string &name : block->adapted)
-    info->adapters.find(prefix + name)->second.used = true;
+    info->adapters.find(prefix + name)->second.used |= dropsOut;
   for (auto &[type, distribution] : block->draws) {
     auto tensor = cast<RankedTensorType>(type);
     Val value = random(distribution, tensor.getShape(), {},
@@ -436,7 +479,8 @@ Val Elaborator::callBlock(const Instance &instance, Scope &scope, SMLoc loc) {
   }
   auto call =
       builder().create<func::CallOp>(location(loc), block->func, operands);
-  if (info->recomputed.contains(StringRef(prefix).drop_back()))
+  if (!prefix.empty() &&
+      info->recomputed.contains(StringRef(prefix).drop_back()))
     call->setAttr(kRecomputeAttr, builder().getUnitAttr());
   Val result = block->result;
   size_t next = 0;

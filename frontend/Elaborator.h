@@ -76,7 +76,8 @@ public:
   /// Components of the bundle, by name.
   llvm::StringMap<Val> components;
   llvm::StringMap<ComponentInfo *> infos;
-  /// Whether adapters drop out: in the program that trains.
+  /// Whether it is the program that trains that is built: adapters drop out,
+  /// and those that it applies count as used.
   bool dropsOut = false;
   std::set<std::string> usedComponents;
   std::vector<DeadBranch> deadBranches;
@@ -149,6 +150,7 @@ private:
                  Scope &scope);
   Val runForward(Scope &scope, SMLoc loc);
   Val callBlock(const Instance &instance, Scope &scope, SMLoc loc);
+  bool checkWeightArguments(Scope &scope, SMLoc loc);
   void convertFloats(Val &value, mlir::Type to, SMLoc loc);
   /// The numbers that a weight of fp8 or int8 stands for; other parameters as
   /// they are. Quantized.cpp.

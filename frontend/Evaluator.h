@@ -41,11 +41,23 @@ public:
 
   Val evaluate(const Expr &expr);
   /// Runs a body up to its `return`. Nothing where it does not return.
-  std::optional<Val> run(llvm::ArrayRef<Stmt> body);
+  std::optional<Val> run(llvm::ArrayRef<Stmt> body) {
+    return run(body, nullptr);
+  }
   /// What `return` returned, to name the outputs of a program.
   const Expr *getReturned() const { return returned; }
 
 private:
+  /// What follows the body that is run, up to the end of the function.
+  struct Continuation {
+    llvm::ArrayRef<Stmt> rest;
+    const Continuation *next;
+  };
+
+  std::optional<Val> run(llvm::ArrayRef<Stmt> body, const Continuation *next);
+  /// `body`, then what follows it.
+  std::optional<Val> runToEnd(llvm::ArrayRef<Stmt> body,
+                              const Continuation *next);
   std::optional<Val> execute(const Stmt &stmt);
   std::optional<Val> executeFor(const Stmt &stmt);
   void assign(const Stmt &stmt, Val value);
@@ -54,7 +66,7 @@ private:
 
   // Routing.cpp
   std::optional<Val> executeRouted(const Stmt &stmt, const Val &condition,
-                                   llvm::ArrayRef<Stmt> rest, bool &consumed);
+                                   const Continuation &after, bool &consumed);
   Val selectBySample(const Val &condition, const Val &a, const Val &b,
                      const Twine &what, SMLoc loc);
 

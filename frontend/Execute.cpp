@@ -15,14 +15,15 @@
 using namespace ff;
 using namespace ff::frontend;
 
-std::optional<Val> Evaluator::run(llvm::ArrayRef<Stmt> body) {
+std::optional<Val> Evaluator::run(llvm::ArrayRef<Stmt> body,
+                                  const Continuation *next) {
   for (auto [i, stmt] : llvm::enumerate(body)) {
     if (stmt.kind == Stmt::Kind::If) {
       Val condition = evaluate(*stmt.value);
       if (condition.isTensor()) {
         bool consumed = false;
-        auto result =
-            executeRouted(stmt, condition, body.drop_front(i + 1), consumed);
+        Continuation after{body.drop_front(i + 1), next};
+        auto result = executeRouted(stmt, condition, after, consumed);
         if (result || consumed)
           return result;
         continue;
@@ -30,7 +31,8 @@ std::optional<Val> Evaluator::run(llvm::ArrayRef<Stmt> body) {
       std::optional<bool> holds = truthOf(condition, *stmt.value);
       if (!holds) // neither side is known to run: what follows is moot
         return Val::error();
-      if (auto result = run(*holds ? stmt.body : stmt.orelse))
+      Continuation after{body.drop_front(i + 1), next};
+      if (auto result = run(*holds ? stmt.body : stmt.orelse, &after))
         return result;
       continue;
     }

@@ -13,6 +13,7 @@
 #include "frontend/Elaborator.h"
 #include "frontend/Safetensors.h"
 #include "frontend/Weights.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace ff::frontend {
 
@@ -94,7 +95,7 @@ private:
   // Units.cpp
   bool resolveUnits(llvm::ArrayRef<ComponentInfo *> all);
   bool checkTiedUnits(ComponentInfo &info, const Node &patterns,
-                      llvm::DenseSet<const Node *> &alive);
+                      llvm::SetVector<const Node *> &alive);
   void warnAboutUnits(llvm::ArrayRef<ComponentInfo *> all);
 
   // Quantized.cpp

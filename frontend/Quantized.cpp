@@ -39,30 +39,60 @@ static int64_t numelOf(llvm::ArrayRef<int64_t> shape) {
   return product;
 }
 
+/// What stands in front of all names in the files, such as a wrapper's name.
+static std::string
+commonPrefix(const ComponentInfo &info,
+             const llvm::StringMap<const WeightFiles::Tensor *> &tensors) {
+  for (const ComponentParam &param : info.params) {
+    if (tensors.count(param.name))
+      return "";
+    // The longest prefix of a name that ends like this one, of those that fit
+    // the most other parameters.
+    std::string best;
+    size_t most = 0;
+    for (auto &tensor : tensors) {
+      StringRef key = tensor.first();
+      if (!key.ends_with("." + param.name))
+        continue;
+      std::string prefix = key.drop_back(param.name.size()).str();
+      size_t fits = llvm::count_if(info.params, [&](const ComponentParam &p) {
+        return tensors.count(prefix + p.name);
+      });
+      if (fits > most || (fits == most && prefix < best)) {
+        most = fits;
+        best = prefix;
+      }
+    }
+    if (most)
+      return best;
+  }
+  return "";
+}
+
 bool Importer::addScales(ComponentInfo &info, const WeightFiles &files,
                          SMLoc loc) {
-  // Under all their last parts: the names may have a prefix.
-  llvm::StringMap<const WeightFiles::Tensor *> quantized, scales;
+  llvm::StringMap<const WeightFiles::Tensor *> tensors;
+  bool any = false;
   for (const WeightFiles::Tensor &tensor : files.tensors) {
-    StringRef key = tensor.key;
-    bool isWeight = isQuantized(tensor.dtype);
-    if (!isWeight && !key.ends_with("_scale"))
-      continue;
-    for (StringRef rest = key; !rest.empty(); rest = rest.split('.').second)
-      (isWeight ? quantized : scales).try_emplace(rest, &tensor);
+    tensors[tensor.key] = &tensor;
+    any |= isQuantized(tensor.dtype);
   }
-  if (quantized.empty())
+  if (!any)
     return true;
+  std::string prefix = commonPrefix(info, tensors);
+  auto find = [&](StringRef name) {
+    return tensors.lookup(prefix + name.str());
+  };
   std::vector<ComponentParam> old;
   old.swap(info.params);
   info.index.clear();
   bool ok = true;
   for (ComponentParam &param : old) {
-    const WeightFiles::Tensor *tensor = quantized.lookup(param.name);
-    bool isOwn = tensor && !param.isAdapter && !param.isBuffer();
+    const WeightFiles::Tensor *tensor = find(param.name);
+    bool isOwn = tensor && isQuantized(tensor->dtype) && !param.isAdapter &&
+                 !param.isBuffer();
     std::string scaleName = param.name + "_scale";
-    const WeightFiles::Tensor *scale =
-        isOwn ? scales.lookup(scaleName) : nullptr;
+    const WeightFiles::Tensor *scale = isOwn ? find(scaleName) : nullptr;
     if (isOwn && param.trainable) {
       diags
           .error(loc, "'" + info.name + "." + param.name + "' is " +

@@ -26,10 +26,10 @@ using namespace mlir;
 using namespace ff;
 using namespace ff::frontend;
 
-/// How far back a value is followed.
-static constexpr unsigned kDepth = 64;
+/// How many operations are looked at for one value.
+static constexpr unsigned kBudget = 1000;
 
-static std::optional<NumberRange> rangeAt(Value value, unsigned depth);
+static std::optional<NumberRange> rangeAt(Value value, unsigned &budget);
 
 static std::optional<NumberRange> ofConstant(Value value) {
   DenseElementsAttr elements;
@@ -93,9 +93,12 @@ static bool keepsOpenEnds(const NumberRange &a, const NumberRange &b) {
 static std::optional<NumberRange>
 exactRange(Operation *op, const NumberRange &a, const NumberRange &b);
 
-static std::optional<NumberRange> ofBinary(Operation *op, unsigned depth) {
-  auto a = rangeAt(op->getOperand(0), depth);
-  auto b = rangeAt(op->getOperand(1), depth);
+static std::optional<NumberRange> ofBinary(Operation *op, unsigned &budget) {
+  if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
+           arith::MaximumFOp, arith::MinimumFOp>(op))
+    return std::nullopt;
+  auto a = rangeAt(op->getOperand(0), budget);
+  auto b = rangeAt(op->getOperand(1), budget);
   if (!a || !b)
     return std::nullopt;
   std::optional<NumberRange> range = exactRange(op, *a, *b);
@@ -142,13 +145,13 @@ exactRange(Operation *op, const NumberRange &a, const NumberRange &b) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
-static std::optional<NumberRange> rangeAt(Value value, unsigned depth) {
+static std::optional<NumberRange> rangeAt(Value value, unsigned &budget) {
   Operation *op = value.getDefiningOp();
-  if (!op || depth > kDepth)
+  if (!op || budget == 0)
     return std::nullopt;
   if (auto constant = ofConstant(value))
     return constant;
-  ++depth;
+  --budget;
   if (auto random = dyn_cast<RandomOp>(op)) {
     if (random.getDistribution() == Distribution::Uniform)
       return NumberRange{0, 1, false, true};
@@ -166,28 +169,29 @@ static std::optional<NumberRange> rangeAt(Value value, unsigned depth) {
   }
   if (isa<ReshapeOp, BroadcastOp, SliceOp, TransposeOp, StopGradientOp,
           arith::ExtFOp>(op))
-    return rangeAt(op->getOperand(0), depth);
+    return rangeAt(op->getOperand(0), budget);
   // A rounded value may reach an end that the exact one does not.
   if (isa<arith::TruncFOp>(op)) {
-    auto range = rangeAt(op->getOperand(0), depth);
+    auto range = rangeAt(op->getOperand(0), budget);
     if (range)
       range->lowOpen = range->highOpen = false;
     return range;
   }
   if (isa<arith::NegFOp>(op)) {
-    auto range = rangeAt(op->getOperand(0), depth);
+    auto range = rangeAt(op->getOperand(0), budget);
     if (!range)
       return range;
     return NumberRange{-range->high, -range->low, range->highOpen,
                        range->lowOpen};
   }
   if (op->getNumOperands() == 2)
-    return ofBinary(op, depth);
+    return ofBinary(op, budget);
   return std::nullopt;
 }
 
 std::optional<NumberRange> ff::frontend::rangeOf(Value value) {
-  return rangeAt(value, 0);
+  unsigned budget = kBudget;
+  return rangeAt(value, budget);
 }
 
 /// Whether every number of `a` is above (or equal to) every number of `b`.

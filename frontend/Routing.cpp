@@ -123,11 +123,21 @@ Val Evaluator::selectBySample(const Val &condition, const Val &a, const Val &b,
       lhs.dims);
 }
 
+std::optional<Val> Evaluator::runToEnd(llvm::ArrayRef<Stmt> body,
+                                       const Continuation *next) {
+  for (; true; body = next->rest, next = next->next) {
+    if (auto result = run(body, next))
+      return result;
+    if (!next)
+      return std::nullopt;
+  }
+}
+
 /// Runs both sides of a branch on a tensor and what follows it where only one
-/// side returns; `consumed` is set where `rest` has been run.
+/// side returns; `consumed` is set where what is `after` has been run.
 std::optional<Val> Evaluator::executeRouted(const Stmt &stmt,
                                             const Val &condition,
-                                            llvm::ArrayRef<Stmt> rest,
+                                            const Continuation &next,
                                             bool &consumed) {
   bool scalar = condition.rank() == 0;
   bool fits = condition.isBoolTensor() && elaborator &&
@@ -148,22 +158,25 @@ std::optional<Val> Evaluator::executeRouted(const Stmt &stmt,
                     {}};
     collectNames(*known ? stmt.orelse : stmt.body, dead.components);
     elaborator->deadBranches.push_back(std::move(dead));
-    return run(*known ? stmt.body : stmt.orelse);
+    return run(*known ? stmt.body : stmt.orelse, &next);
   }
   llvm::StringMap<Val> before = scope.variables;
-  std::optional<Val> first = run(stmt.body);
+  std::optional<Val> first = run(stmt.body, &next);
   llvm::StringMap<Val> after = std::exchange(scope.variables, before);
-  std::optional<Val> second = run(stmt.orelse);
+  std::optional<Val> second = run(stmt.orelse, &next);
   if (first.has_value() != second.has_value()) {
     // if c: return a            if c: return a
     // return b             ->   else: return b
     consumed = true;
     if (first) {
-      second = run(rest);
+      second = runToEnd(next.rest, next.next);
     } else {
       scope.variables = std::move(after);
-      first = run(rest);
+      first = runToEnd(next.rest, next.next);
     }
+    bool broken = (first && first->isError()) || (second && second->isError());
+    if (broken)
+      return Val::error();
     if (!first || !second) {
       error(stmt.loc, "one side of this branch returns and the other does not")
           .note("samples take different sides, so that both must return");

@@ -20,6 +20,7 @@
 #include "frontend/Pattern.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace ff;
@@ -81,7 +82,7 @@ static std::vector<StringRef> modulesAround(const ComponentParam &param) {
 static std::string unitByPattern(const ComponentInfo &info,
                                  const ComponentParam &param,
                                  const Node &patterns,
-                                 llvm::DenseSet<const Node *> &used) {
+                                 llvm::SetVector<const Node *> &used) {
   std::string unit;
   for (StringRef path : modulesAround(param))
     for (const auto &pattern : patterns.items) {
@@ -116,7 +117,7 @@ static std::string describeBlocks(ArrayRef<ComponentInfo *> infos) {
 
 bool Importer::resolveUnits(ArrayRef<ComponentInfo *> all) {
   bool ok = true;
-  llvm::DenseSet<const Node *> used;
+  llvm::SetVector<const Node *> used;
   std::vector<const Node *> tables;
   for (ComponentInfo *info : all) {
     const Node *units = componentNode(*info, "sharding", "units");
@@ -153,13 +154,13 @@ bool Importer::resolveUnits(ArrayRef<ComponentInfo *> all) {
 /// A tied parameter has one owner: its other names cannot be in other units.
 /// Adds the patterns that match them to `alive`.
 bool Importer::checkTiedUnits(ComponentInfo &info, const Node &patterns,
-                              llvm::DenseSet<const Node *> &alive) {
+                              llvm::SetVector<const Node *> &alive) {
   bool ok = true;
   for (auto &alias : info.tied) {
     const ComponentParam *owner = info.find(alias.second);
     ComponentParam other = *owner;
     other.name = alias.first().str();
-    llvm::DenseSet<const Node *> used, ownUsed;
+    llvm::SetVector<const Node *> used, ownUsed;
     std::string unit = unitByPattern(info, other, patterns, used);
     alive.insert(used.begin(), used.end());
     if (unit.empty() || unit == owner->unit)

@@ -133,7 +133,7 @@ struct Val {
     Val v = *this;
     v.wide = {};
     for (Val &item : v.items)
-      item.wide = {};
+      item = item.settled();
     return v;
   }
   StringRef dimName(int64_t dim) const {

@@ -37,39 +37,61 @@ bool ff::isWidening(Operation *op) {
   return width(op->getOperand(0)) < width(op->getResult(0));
 }
 
-/// Whether `value` is computed from parameters and constants alone,
-/// elementwise.
-static bool isOfParameters(Value value, llvm::DenseMap<Value, bool> &known) {
+namespace {
+/// How a value is computed from parameters and constants alone.
+struct Chain {
+  unsigned operations = 0; ///< that a copy of it takes
+  bool ofParameters = false;
+  bool stands = false; ///< it is computed so, in few operations
+};
+} // namespace
+
+/// Longer chains are computed once: copies of copies would grow without bound.
+static constexpr unsigned kLongestChain = 16;
+
+static Chain chainOf(Value value, llvm::DenseMap<Value, Chain> &known) {
   if (auto it = known.find(value); it != known.end())
     return it->second;
   Operation *def = value.getDefiningOp();
-  bool result;
+  Chain chain;
   if (auto arg = dyn_cast<BlockArgument>(value)) {
     auto function = dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp());
-    result = function && function.getArgAttr(arg.getArgNumber(), kParamAttr);
-  } else if (isa<ParamOp>(def) || isLeaf(def)) {
-    result = true;
-  } else {
-    result = (isElementwise(def) || isa<ReshapeOp, BroadcastOp>(def)) &&
-             llvm::all_of(def->getOperands(), [&](Value operand) {
-               return isOfParameters(operand, known);
-             });
+    chain.ofParameters = chain.stands =
+        function && function.getArgAttr(arg.getArgNumber(), kParamAttr);
+  } else if (isa<ParamOp>(def)) {
+    chain.ofParameters = chain.stands = true;
+  } else if (isLeaf(def)) {
+    chain.stands = true;
+  } else if (isa<ReshapeOp, BroadcastOp>(def) ||
+             (isElementwise(def) &&
+              isa<arith::ArithDialect>(def->getDialect()))) {
+    chain = {1, false, true};
+    for (Value operand : def->getOperands()) {
+      Chain part = chainOf(operand, known);
+      chain.operations += part.operations;
+      chain.ofParameters |= part.ofParameters;
+      chain.stands &= part.stands;
+    }
+    chain.stands &= chain.operations <= kLongestChain;
   }
-  known[value] = result;
-  return result;
+  known[value] = chain;
+  return chain;
 }
 
 void ff::splitParameterChains(Block &block) {
-  llvm::DenseMap<Value, bool> known;
+  llvm::DenseMap<Value, Chain> known;
   // Last ones first: the users of a copy get copies in their turn.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    if (!isElementwise(&op) || !isOfParameters(op.getResult(0), known))
+    if (!isElementwise(&op))
+      continue;
+    Chain chain = chainOf(op.getResult(0), known);
+    if (!chain.stands || !chain.ofParameters)
       continue;
     llvm::SetVector<Operation *> users(op.user_begin(), op.user_end());
     for (Operation *user : llvm::drop_begin(users)) {
       OpBuilder builder(user);
       Operation *copy = builder.clone(op);
-      known[copy->getResult(0)] = true;
+      known[copy->getResult(0)] = chain;
       user->replaceUsesOfWith(op.getResult(0), copy->getResult(0));
     }
   }

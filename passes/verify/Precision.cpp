@@ -37,8 +37,8 @@ namespace {
 struct Policy {
   Type compute, trainable, frozen, reduce; ///< null: not given
   bool master = true;
-  bool keeps = false;  ///< some parameters have a dtype of their own
-  bool widens = false; ///< mixed_dtype = "promote"
+  SmallVector<Type> keeps; ///< dtypes that some parameters have of their own
+  bool widens = false;     ///< mixed_dtype = "promote"
 };
 
 struct VerifyPrecisionPass
@@ -80,7 +80,9 @@ private:
     for (Attribute keep : {own ? own->get("keep") : Attribute(),
                            getSpecValue(getOperation(), "precision.keep")}) {
       auto table = dyn_cast_or_null<DictionaryAttr>(keep);
-      policy.keeps |= table && !table.empty();
+      for (NamedAttribute entry : table ? table.getValue() : std::nullopt)
+        if (auto name = dyn_cast<StringAttr>(entry.getValue()))
+          policy.keeps.push_back(dtypeOf(&getContext(), name));
     }
     StringRef mixed = getSpecString(getOperation(), "sharding.mixed_dtype");
     policy.widens = own && own->get("mixed_dtype")
@@ -135,9 +137,9 @@ private:
 
   /// Where no pattern of `keep` and no widening can be the reason.
   static LogicalResult verifyStorage(ParameterOp param, const Policy &policy) {
-    if (policy.keeps || policy.widens)
-      return success();
     Type storage = param.getStorageDtype();
+    if (policy.widens || llvm::is_contained(policy.keeps, storage))
+      return success();
     if (param.isTrainable()) {
       if (policy.trainable && storage != policy.trainable)
         return report(param, "storage", storage, policy.trainable,
@@ -171,11 +173,13 @@ private:
     Type storage = param.getStorageDtype(), gather = param.getGatherDtype();
     if (bitsOf(gather) > bitsOf(storage))
       return report(param, "gather", gather, storage, "a gather never widens");
-    if (!policy.compute || (policy.keeps && gather == storage))
+    // What is kept is gathered, and computed with, as it is stored.
+    bool mayBeKept = llvm::is_contained(policy.keeps, storage);
+    if (!policy.compute || (mayBeKept && gather == storage))
       return success();
     Type want =
         bitsOf(storage) < bitsOf(policy.compute) ? storage : policy.compute;
-    if (gather != want && !policy.keeps)
+    if (gather != want)
       return report(param, "gather", gather, want,
                     "it is the narrower of storage and compute_dtype");
     return success();

@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
+
 #include "passes/verify/Dependence.h"
 #include "passes/verify/ModuleIndex.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace ff {
 #define GEN_PASS_DEF_VERIFYTRAINABLE
@@ -116,7 +118,7 @@ private:
     for (auto seed : train.getBody().getOps<LossSeedOp>())
       seeds.push_back(seed);
     llvm::DenseSet<Value> values = Dependence(index).dependents(train, seeds);
-    llvm::DenseSet<Operation *> backward;
+    llvm::SetVector<Operation *> backward;
     for (Operation &op : train.getBody().front()) {
       bool isCall = isa<func::CallOp>(op);
       unsigned dead = 0, count = 0;

@@ -19,6 +19,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <set>
 
 namespace ff::rt {
 
@@ -46,6 +47,22 @@ bool isLayer(const Param &param) {
                             suffix) == 0;
 }
 
+/// The weights that have adapters, by component and name. Those of fp8 and int8
+/// are not merged, so `merge` does not tell.
+std::set<std::pair<int, std::string>> adaptedWeights(const Metadata &metadata) {
+  const std::string suffix = ".lora_A.weight";
+  std::set<std::pair<int, std::string>> names;
+  for (const Group &group : metadata.groups)
+    for (const Param &param : group.params) {
+      size_t end = param.name.size();
+      if (end > suffix.size() &&
+          param.name.compare(end - suffix.size(), suffix.size(), suffix) == 0)
+        names.insert({group.component,
+                      param.name.substr(0, end - suffix.size()) + ".weight"});
+    }
+  return names;
+}
+
 void addModel(const Metadata &metadata, const Layout &layout, Plan &plan) {
   for (const Component &component : metadata.components) {
     PlanComponent own;
@@ -55,6 +72,7 @@ void addModel(const Metadata &metadata, const Layout &layout, Plan &plan) {
     plan.components.push_back(own);
   }
   plan.units = metadata.units;
+  const auto adapted = adaptedWeights(metadata);
   for (size_t i = 0; i < metadata.groups.size(); ++i) {
     const Group &group = metadata.groups[i];
     PlanComponent &component = plan.components[group.component];
@@ -77,7 +95,8 @@ void addModel(const Metadata &metadata, const Layout &layout, Plan &plan) {
                                fileDtypeSize(param.source->dtype);
       if (lora && !group.trainable && isLayer(param))
         ++component.layers;
-      if (param.merge) {
+      if (lora && !group.trainable &&
+          adapted.count({group.component, param.name})) {
         ++component.adaptedLayers;
         component.adaptedParams += param.numel();
       }

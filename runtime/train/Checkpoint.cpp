@@ -11,6 +11,7 @@
 #include "runtime/train/Merge.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 
 namespace ff::rt {
@@ -217,11 +218,19 @@ std::string Checkpointer::save(int64_t step, int64_t samples) {
       if (first)
         publish(temporary, hashes, step, samples);
     });
-  if (error.empty())
-    return phase([&] {
+  if (error.empty()) {
+    // The checkpoint stands: an old one that cannot be removed does not undo
+    // it.
+    std::string left = phase([&] {
       if (first)
         prune(step);
     });
+    if (!left.empty() && first)
+      std::fprintf(stderr,
+                   "warning: an old checkpoint could not be removed: %s\n",
+                   left.c_str());
+    return "";
+  }
   if (first)
     phase([&] { removeFolder(temporary); });
   else

@@ -182,7 +182,8 @@ ParameterFile mergedFile(const Metadata &metadata, size_t component) {
       continue;
     for (size_t p = 0; p < group.params.size(); ++p) {
       const Param &param = group.params[p];
-      bool kept = param.source || param.save || owner.files.empty();
+      bool kept =
+          param.source || param.save || param.merge || owner.files.empty();
       if (!kept || adapters.count(param.name))
         continue;
       std::string name = param.source ? param.source->tensor : param.name;

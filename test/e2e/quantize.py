@@ -61,6 +61,17 @@ def main():
         small[f"{name}.weight"] = (kind, (dim, dim), bytes_)
         small[f"{name}.weight_scale"] = ("F32", shape, np.float32(scale).tobytes())
         plain[f"{name}.weight"] = ("F32", (dim, dim), decoded.astype(np.float32).tobytes())
+    # Two blocks of one module, in other encodings and with other scales; the root has a plain weight of the same last name.
+    blocks, plain_blocks = {}, {}
+    for i, (of, like) in enumerate((("a", "F8_E4M3"), ("b", "F8_E5M2"), ("c", "I8"))):
+        for suffix in (".weight", ".weight_scale"):
+            blocks[f"module.blocks.{i}.fc{suffix}"] = small[of + suffix]
+        plain_blocks[f"module.blocks.{i}.fc.weight"] = plain[of + ".weight"]
+    root = rng.normal(size=(dim, dim)).astype(np.float32) / np.sqrt(dim)
+    for tensors in (blocks, plain_blocks):
+        tensors["module.fc.weight"] = ("F32", (dim, dim), root.tobytes())
+    write(out + "/blocks.safetensors", blocks)
+    write(out + "/plain-blocks.safetensors", plain_blocks)
     write(out + "/small.safetensors", small)
     write(out + "/plain.safetensors", plain)
     x = rng.normal(size=(24, dim)).astype(np.float32)
