@@ -128,7 +128,8 @@ struct Warp {
   Group cur;
   std::vector<Group> others;
   uint32_t live = 0;
-  uint64_t executed = 0, sinceSwitch = 0;
+  uint64_t executed = 0;
+  unsigned sinceSwitch = 0, grace = 0;
   const Op *op = nullptr;
   std::vector<std::vector<Copy>>
       copies[32];      // per lane: groups; the last is open
@@ -183,6 +184,7 @@ private:
   void ret(Warp &w, uint32_t mask);
   void exitThreads(Warp &w, uint32_t mask);
   bool pickGroup(Warp &w);
+  bool reschedule(Warp &w);
   void mergeSame(Warp &w);
   friend struct Warp;
 };

@@ -103,7 +103,7 @@ void Block::start(const unsigned at[3]) {
       memcpy(f->params.data() + (uint64_t)i * entry->paramBytes,
              launch->params.data(), launch->params.size());
     w.cur = {w.live, 0, f, State::Ready, 0, 0};
-    w.sinceSwitch = 0;
+    w.sinceSwitch = w.grace = 0;
   }
 }
 
@@ -174,6 +174,39 @@ void Block::mergeSame(Warp &w) {
       ++i;
     }
   }
+}
+
+// At the begin of a block of code: meets groups that wait here, and gives way
+// to those that come first. True when another runs now.
+bool Block::reschedule(Warp &w) {
+  mergeSame(w);
+  if (w.grace) {
+    --w.grace;
+    return false;
+  }
+  // A group that spins must not starve the one that it waits for: now and then
+  // another runs for a while.
+  bool turn = ++w.sinceSwitch > 1024;
+  for (size_t i = 0; i < w.others.size(); ++i) {
+    const Group &g = w.others[i];
+    if (g.state != State::Ready)
+      continue;
+    if (turn) {
+      w.sinceSwitch = 0, w.grace = 64;
+      Group next = g;
+      w.others.erase(w.others.begin() + i);
+      w.others.push_back(w.cur);
+      w.cur = next;
+      w.R = w.cur.frame->regs;
+      return true;
+    }
+    if (g.frame->depth > w.cur.frame->depth ||
+        (g.frame->depth == w.cur.frame->depth && g.pc < w.cur.pc)) {
+      pickGroup(w);
+      return true;
+    }
+  }
+  return false;
 }
 
 void Block::branch(Warp &w, uint32_t taken, uint32_t target) {
@@ -277,31 +310,8 @@ bool Block::advance(Warp &w) {
   w.R = w.cur.frame->regs;
   for (;;) {
     const Op &o = w.cur.frame->fn->code[w.cur.pc];
-    if (o.leader && !w.others.empty()) {
-      mergeSame(w);
-      bool turn =
-          false; // a spinning group must not starve the one that it waits for
-      if (++w.sinceSwitch > 4096)
-        turn = true, w.sinceSwitch = 0;
-      for (const Group &g : w.others)
-        if (g.state == State::Ready &&
-            (turn || g.frame->depth > w.cur.frame->depth ||
-             (g.frame->depth == w.cur.frame->depth && g.pc < w.cur.pc))) {
-          if (turn) {
-            Group next = g;
-            w.others.erase(w.others.begin() + (&g - w.others.data()));
-            w.others.push_back(w.cur);
-            w.cur = next;
-            w.R = w.cur.frame->regs;
-          } else {
-            pickGroup(w);
-          }
-          turn = true;
-          break;
-        }
-      if (turn && &o != &w.cur.frame->fn->code[w.cur.pc])
-        continue;
-    }
+    if (o.leader && !w.others.empty() && reschedule(w))
+      continue;
     uint32_t mask = w.cur.mask;
     if (o.guard != none) {
       uint32_t p = *w.reg<uint32_t>(o.guard);
