@@ -73,7 +73,7 @@ void Warp::faultAt(int code, int lane, const std::string &what, uint64_t addr,
     else if (space == Space::Local)
       f.text += "\n  local memory of the thread: " +
                 std::to_string(block->localBytes) + " bytes";
-    else if (space == Space::Global || space == Space::Const)
+    else if ((space == Space::Global || space == Space::Const) && addr >= 4096)
       f.text += "\n  " + Memory::get().describe(addr);
     throw;
   }

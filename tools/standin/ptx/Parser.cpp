@@ -449,7 +449,7 @@ private:
            "'");
     for (size_t i = first; i < at; ++i) {
       const std::string &t = tokens[i].text;
-      bool word = tokens[i].kind != Token::Punct;
+      bool word = tokens[i].kind != Token::Punct || t == "[" || t == "{";
       if (i > first && word && tokens[i - 1].kind != Token::Punct)
         in.text += ' ';
       in.text += t;
