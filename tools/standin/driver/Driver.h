@@ -118,6 +118,9 @@ CUcontext currentContext();
 CUresult ready(CUcontext &context);
 StreamRef streamOf(CUstream s,
                    CUcontext context); // null where the handle is wrong
+// The prologue of every call that takes a stream: ready(), and the stream
+// behind the handle.
+CUresult begin(CUstream s, CUcontext &c, StreamRef &ref);
 // In the order of the stream; captured where it is captured.
 CUresult enqueue(const StreamRef &stream, const std::string &name, Action run);
 CUresult synchronize(const StreamRef &stream);

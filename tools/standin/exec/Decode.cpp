@@ -320,6 +320,8 @@ void Decoder::arithmetic() {
   if (!p.run)
     p = handlers().half(*in);
   if (!p.run)
+    p = handlers().compare(*in);
+  if (!p.run)
     p = handlers().integer(*in);
   if (!p.run)
     p = handlers().floating(*in);

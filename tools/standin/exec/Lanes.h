@@ -227,6 +227,7 @@ inline ptx::Type lastType(const ptx::Instr &in) {
   return ptx::Type::None;
 }
 Pick integer(const ptx::Instr &in);
+Pick compare(const ptx::Instr &in);
 Pick floating(const ptx::Instr &in);
 Pick half(const ptx::Instr &in);
 Pick convert(const ptx::Instr &in, ptx::Type dReg, ptx::Type aReg);
