@@ -8,7 +8,7 @@ template <class T> std::vector<T> edges() {
   std::vector<T> v = {0, 1, 2, 3, 7, 31, 32, 33, 100, 255};
   for (T x : {std::numeric_limits<T>::max(), std::numeric_limits<T>::min()})
     for (int d = -1; d <= 1; ++d)
-      v.push_back((T)(x + (T)d));
+      v.push_back((T)((uint64_t)x + (uint64_t)d));
   uint64_t s = 88172645463325252ull;
   for (int i = 0; i < 8; ++i) {
     s ^= s << 13, s ^= s >> 7, s ^= s << 17;
@@ -192,6 +192,23 @@ TEST(Integer, Permute) {
   EXPECT_EQ(d[0], 0x77441100u);
   EXPECT_EQ(d[1], 0xffffffffu); // the sign of byte 0
   EXPECT_EQ(d[2], 0x00112233u);
+}
+TEST(Integer, MasksExtensionsAndPairs) {
+  auto m = apply<uint32_t, uint32_t>("bmsk.clamp.b32 %d, %a, %b;",
+                                     {0, 4, 31, 40, 3}, {5, 32, 2, 3, 0});
+  EXPECT_EQ(m, (std::vector<uint32_t>{0x1f, 0xfffffff0, 0x80000000, 0, 0}));
+  auto s = apply<uint32_t, uint32_t>("szext.clamp.s32 %d, %a, %b;",
+                                     {0xff, 0x7f, 0x80, 5}, {8, 8, 40, 0});
+  EXPECT_EQ(s, (std::vector<uint32_t>{~0u, 0x7f, 0x80, 0}));
+  EXPECT_EQ((apply<uint32_t, uint32_t>("add.u16x2 %d, %a, %b;", {0xffff0001},
+                                       {0x00020003}))[0],
+            0x00010004u);
+  EXPECT_EQ((apply<uint32_t, uint32_t>("max.s16x2 %d, %a, %b;", {0xffff0001},
+                                       {0x00020003}))[0],
+            0x00020003u);
+  EXPECT_EQ((apply<uint16_t, uint16_t>("set.lt.f16.f16 %d, %a, %b;",
+                                       {0x3c00, 0x4000}, {0x4000, 0x3c00})),
+            (std::vector<uint16_t>{0x3c00, 0}));
 }
 TEST(Integer, Carries) {
   std::vector<uint64_t> a, b;

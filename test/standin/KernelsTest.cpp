@@ -2,6 +2,7 @@
 // (kernels/llvm.ptx), against the host.
 #include "test/standin/Device.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -153,5 +154,73 @@ TEST_F(Nvcc, Divergence) {
       v = v % 2 ? 3 * v + 1 : v / 2;
     ASSERT_EQ(r[i], steps) << i;
   }
+}
+
+TEST_F(Nvcc, StructuresByValue) {
+  struct Big {
+    int a[20];
+    float b;
+  } in = {{10, 20, 30}, 0.5f};
+  auto out = dev.empty<Big>(1);
+  void *params[] = {&in, &out, nullptr, nullptr, nullptr, nullptr};
+  int i = 1;
+  char c = 2;
+  short s = 3;
+  double d = 0.25;
+  params[2] = &i, params[3] = &c, params[4] = &s, params[5] = &d;
+  ASSERT_EQ(cuLaunchKernel(dev.function("structs"), 1, 1, 1, 1, 1, 1, 0,
+                           nullptr, params, nullptr),
+            0);
+  Big r = dev.get<Big>(out, 1)[0];
+  EXPECT_EQ(r.a[0], 10);
+  EXPECT_EQ(r.a[1], 23);
+  EXPECT_EQ(r.a[2], 33);
+  EXPECT_EQ(r.a[19], 5);
+  EXPECT_EQ(r.b, 0.5f + 2 + 3 + 0.25f + 2);
+  CUdeviceptr counter;
+  size_t n;
+  ASSERT_EQ(cuModuleGetGlobal_v2(&counter, &n, dev.module, "counter"), 0);
+  EXPECT_EQ(dev.get<int>(counter, 1)[0], 10);
+}
+
+TEST_F(Nvcc, SortAndScanOfCub) {
+  std::vector<int> x(512);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = (int)(i * 7919 % 512) - 100;
+  auto px = dev.put(x), sums = dev.empty<int>(128);
+  ASSERT_EQ(dev.launch("sortScan", 1, 128, 0, nullptr, px, sums), 0);
+  ASSERT_EQ(cuCtxSynchronize(), 0);
+  std::sort(x.begin(), x.end());
+  EXPECT_EQ(dev.get<int>(px, 512), x);
+  auto r = dev.get<int>(sums, 128);
+  for (int i = 0, s = 0; i < 128; s += x[4 * i++])
+    ASSERT_EQ(r[i], s) << i;
+}
+
+TEST_F(Nvcc, PrintfAndAssert) {
+  auto p = dev.put(std::vector<int>{1, 6, 9, 2});
+  testing::internal::CaptureStdout();
+  auto [r, text] = dev.provoke("says", 1, 4, p);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(),
+            "thread 1: 6 apples 3.00\nthread 2: 9 apples 4.50\n");
+  EXPECT_EQ(r, standin::cuda::ASSERT);
+  EXPECT_NE(text.find("assertion `x[threadIdx.x] != 9` failed"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("thread (2,0,0)"), std::string::npos) << text;
+}
+
+TEST_F(Nvcc, Halves) {
+  auto x = dev.put(std::vector<uint16_t>{0x3c00, 0x4400}); // 1, 4
+  auto y = dev.put(
+      std::vector<uint32_t>{0x40003f00, 0x3f803f80}); // 0.5 and 2; 1 and 1
+  auto out = dev.empty<float>(6);
+  ASSERT_EQ(dev.launch("halves", 1, 2, 0, nullptr, x, y, out), 0);
+  auto r = dev.get<float>(out, 6);
+  EXPECT_NEAR(r[0], std::exp(1.0) + 1, 0.004);
+  EXPECT_NEAR(r[3], std::exp(4.0) + 2, 0.06);
+  EXPECT_EQ(r[1], 0.0f); // 0.25 - 1, cut
+  EXPECT_EQ(r[2], 3.0f);
+  EXPECT_EQ(r[4], 0.0f);
 }
 } // namespace

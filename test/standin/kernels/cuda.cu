@@ -3,7 +3,11 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
+#include <cassert>
 #include <cstdint>
+#include <cstdio>
+#include <cub/block/block_radix_sort.cuh>
+#include <cub/block/block_scan.cuh>
 
 extern "C" __global__ void add(const float *a, const float *b, float *c, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -170,4 +174,59 @@ extern "C" __global__ void busy(float *y, int rounds) {
   for (int k = 0; k < rounds; ++k)
     a = fmaf(a, 0.999f, 0.25f), b = b * 1.0001f + a, a = fminf(a, b);
   y[i] = a + b;
+}
+
+// Structures by value through a call, constants, variables, indexed parameters.
+struct Big {
+  int a[20];
+  float b;
+};
+__constant__ float table[4] = {1, 2, 3, 4};
+__device__ int counter = 5;
+__device__ Big shifted = {{1, 2, 3}, 4.f};
+__device__ __noinline__ Big change(Big v, int i) {
+  v.a[i] += 3;
+  v.b += table[i];
+  return v;
+}
+extern "C" __global__ void structs(Big in, Big *out, int i, char c, short s, double d) {
+  Big v = change(change(in, i), i + 1);
+  v.b += (float)d + shifted.a[i];
+  v.a[19] = atomicAdd(&counter, c + s);
+  *out = v;
+}
+
+// Block-wide sort and scan of CUB: 128 threads, four items each.
+extern "C" __global__ void sortScan(int *x, int *sums) {
+  using Sort = cub::BlockRadixSort<int, 128, 4>;
+  using Scan = cub::BlockScan<int, 128>;
+  __shared__ union {
+    typename Sort::TempStorage sort;
+    typename Scan::TempStorage scan;
+  } temp;
+  int keys[4];
+  for (int i = 0; i < 4; ++i)
+    keys[i] = x[threadIdx.x * 4 + i];
+  Sort(temp.sort).Sort(keys);
+  __syncthreads();
+  int sum;
+  Scan(temp.scan).ExclusiveSum(keys[0], sum);
+  for (int i = 0; i < 4; ++i)
+    x[threadIdx.x * 4 + i] = keys[i];
+  sums[threadIdx.x] = sum;
+}
+
+extern "C" __global__ void says(const int *x) {
+  if (x[threadIdx.x] > 5)
+    printf("thread %d: %d %s %.2f\n", threadIdx.x, x[threadIdx.x], "apples", 0.5 * x[threadIdx.x]);
+  assert(x[threadIdx.x] != 9);
+}
+
+extern "C" __global__ void halves(const __half *x, const __nv_bfloat162 *y, float *out) {
+  int i = threadIdx.x;
+  __half h = __hadd(hexp(x[i]), hsqrt(x[i]));
+  __nv_bfloat162 b = __hfma2_relu(y[i], y[i], __float2bfloat162_rn(-1.f));
+  out[3 * i] = __half2float(h);
+  out[3 * i + 1] = __low2float(b);
+  out[3 * i + 2] = __high2float(b);
 }

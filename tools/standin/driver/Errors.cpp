@@ -35,6 +35,7 @@ const Name names[] = {
      "too many resources requested for launch"},
     {702, "CUDA_ERROR_LAUNCH_TIMEOUT",
      "the launch timed out and was terminated"},
+    {710, "CUDA_ERROR_ASSERT", "device-side assert triggered"},
     {712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
      "part or all of the requested memory range is already mapped"},
     {713, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",

@@ -111,6 +111,44 @@ inline bool ordered(uint64_t stamp, const Warp &w, uint32_t t) {
             addr, Space::Shared);
 }
 
+// One access, as the stamps of shared memory see it.
+struct Touch {
+  Warp &w;
+  int lane;
+  uint32_t thread;
+  uint64_t addr, stamp;
+  unsigned n;
+  Access kind;
+  bool strong;
+};
+// The part of an access that has one stamp. `same`: the write leaves what is
+// there.
+inline void touch(const Touch &t, uint64_t &writer, uint64_t &reader,
+                  bool same) {
+  uint64_t s = writer;
+  if (!ordered(s, t.w, t.thread) && !(t.strong && (s >> 15 & 1)) && !same)
+    race(t.w, t.lane, t.addr, t.n, t.kind, s, true);
+  s = reader;
+  uint32_t who = (uint32_t)s & 0x7fff;
+  bool recent = (uint32_t)(s >> 32) >= t.w.block->barrierClock;
+  if (t.kind == Access::Read) {
+    uint64_t now = t.stamp;
+    if (recent && who != t.thread) {
+      bool sameWarp = who < severalOfWarp ? who >> 5 == t.w.id
+                                          : who == severalOfWarp + t.w.id;
+      bool bothStrong = t.strong && (s >> 15 & 1);
+      now = (now & ~0xffffull) | (bothStrong ? 0x8000u : 0u) |
+            (sameWarp ? severalOfWarp + t.w.id : several);
+    }
+    reader = now;
+    return;
+  }
+  if (recent && !ordered(s, t.w, t.thread) && !(t.strong && (s >> 15 & 1)) &&
+      !same)
+    race(t.w, t.lane, t.addr, t.n, t.kind, s, false);
+  writer = t.stamp;
+}
+
 inline uint8_t *sharedAccess(Warp &w, int lane, uint64_t addr, unsigned n,
                              Access kind, bool strong, const void *value) {
   Block &b = *w.block;
@@ -123,51 +161,60 @@ inline uint8_t *sharedAccess(Warp &w, int lane, uint64_t addr, unsigned n,
               accessText(kind, n, Space::Shared, addr) + " is misaligned", addr,
               Space::Shared);
   uint8_t *p = b.shared.data() + addr, *written = b.sharedWritten.data() + addr;
-  uint64_t *wr = b.writer.data() + addr, *rd = b.reader.data() + addr;
-  uint32_t t = w.id * 32 + lane;
+  uint32_t thread = w.id * 32 + lane;
   uint64_t line =
       w.op && w.op->src ? (uint64_t)std::min(w.op->src->line, 0xffff) : 0;
-  uint64_t stamp =
-      (uint64_t)b.clock << 32 | line << 16 | (uint64_t)strong << 15 | t;
-  if (kind != Access::Write)
-    for (unsigned i = 0; i < n; ++i)
-      if (!written[i])
-        w.faultAt(cuda::LAUNCH_FAILED, lane,
-                  accessText(kind, n, Space::Shared, addr) +
-                      ": nobody wrote byte " + std::to_string(i) + " of it",
-                  addr, Space::Shared);
-  for (unsigned i = 0; i < n; ++i) {
-    uint64_t s = wr[i];
-    if (!ordered(s, w, t) && !(strong && (s >> 15 & 1)) &&
-        !(value && p[i] == static_cast<const uint8_t *>(value)[i]))
-      race(w, lane, addr, n, kind, s, true);
+  Touch t{w,
+          lane,
+          thread,
+          addr,
+          (uint64_t)b.clock << 32 | line << 16 | (uint64_t)strong << 15 |
+              thread,
+          n,
+          kind,
+          strong};
+  if (kind != Access::Write) {
+    static const uint8_t ones[16] = {1, 1, 1, 1, 1, 1, 1, 1,
+                                     1, 1, 1, 1, 1, 1, 1, 1};
+    if (memcmp(written, ones, n) != 0)
+      for (unsigned i = 0; i < n; ++i)
+        if (!written[i])
+          w.faultAt(cuda::LAUNCH_FAILED, lane,
+                    accessText(kind, n, Space::Shared, addr) +
+                        ": nobody wrote byte " + std::to_string(i) + " of it",
+                    addr, Space::Shared);
+  } else {
+    memset(written, 1, n);
   }
-  if (kind == Access::Read) {
-    for (unsigned i = 0; i < n; ++i) {
-      uint64_t s = rd[i], now = stamp;
-      uint32_t who = (uint32_t)s & 0x7fff;
-      if ((uint32_t)(s >> 32) >= b.barrierClock && who != t) {
-        bool sameWarp = who < severalOfWarp ? who >> 5 == w.id
-                                            : who == severalOfWarp + w.id;
-        bool bothStrong = strong && (s >> 15 & 1);
-        now = (stamp & ~0xffffull) | (bothStrong ? 0x8000u : 0u) |
-              (sameWarp ? severalOfWarp + w.id : several);
-      }
-      rd[i] = now;
+  auto same = [&](unsigned at, unsigned bytes) {
+    return value &&
+           !memcmp(p + at, static_cast<const uint8_t *>(value) + at, bytes);
+  };
+  uint64_t *wr = b.writer.data(), *rd = b.reader.data();
+  if (n < 4) {
+    uint64_t word = addr / 4;
+    if (b.wordWriter[word] !=
+        splitWord) { // each byte takes the word's stamp along
+      std::fill(wr + 4 * word, wr + 4 * word + 4, b.wordWriter[word]);
+      std::fill(rd + 4 * word, rd + 4 * word + 4, b.wordReader[word]);
+      b.wordWriter[word] = splitWord;
     }
+    for (unsigned i = 0; i < n; ++i)
+      touch(t, wr[addr + i], rd[addr + i], same(i, 1));
     return p;
   }
-  for (unsigned i = 0; i < n; ++i) {
-    uint64_t s = rd[i];
-    uint32_t who = (uint32_t)s & 0x7fff;
-    // Readers of this warp that include this thread itself: the others' reads
-    // are what races.
-    bool own = who == severalOfWarp + w.id && (uint32_t)(s >> 32) < w.syncClock;
-    if (!own && !ordered(s, w, t) && !(strong && (s >> 15 & 1)) &&
-        !(value && p[i] == static_cast<const uint8_t *>(value)[i]))
-      race(w, lane, addr, n, kind, s, false);
-    wr[i] = stamp;
-    written[i] = 1;
+  for (unsigned i = 0; i < n; i += 4) {
+    uint64_t word = (addr + i) / 4;
+    if (b.wordWriter[word] != splitWord) {
+      touch(t, b.wordWriter[word], b.wordReader[word], same(i, 4));
+      continue;
+    }
+    for (unsigned k = 0; k < 4; ++k)
+      touch(t, wr[addr + i + k], rd[addr + i + k], same(i + k, 1));
+    // A write of the whole word joins its bytes; what was read before it in
+    // this interval would have raced.
+    if (kind != Access::Read)
+      b.wordWriter[word] = t.stamp, b.wordReader[word] = rd[addr + i];
   }
   return p;
 }

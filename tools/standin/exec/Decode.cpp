@@ -1,6 +1,7 @@
 // From parsed PTX to operations: registers become offsets, immediates become
 // registers that hold them, variables become addresses.
 #include "tools/standin/exec/Decode.h"
+#include "tools/standin/exec/Builtins.h"
 
 #include <cstring>
 #include <set>
@@ -346,6 +347,15 @@ void Decoder::arithmetic() {
     o.imm = regAt[args[0].second];
   if (in->op[0] == "cvt")
     o.size = (uint8_t)bytesOf(p.d), o.n = (uint8_t)bytesOf(p.a);
+  if (in->op[0] == "set") { // what stands for true
+    o.size = (uint8_t)bytesOf(p.d);
+    o.imm = p.d == Type::F16      ? 0x3c00
+            : p.d == Type::BF16   ? 0x3f80
+            : p.d == Type::F16X2  ? 0x3c003c00
+            : p.d == Type::BF16X2 ? 0x3f803f80
+            : p.d == Type::F32    ? 0x3f800000
+                                  : 0xffffffff;
+  }
   if (in->op[0] == "bfi")
     o.imm = source(args.at(4), Type::U32);
   if (in->has("cc") || in->op[0] == "addc" || in->op[0] == "subc" ||
@@ -426,6 +436,8 @@ decode(const Module &module, const std::string &name,
       for (const Operand &o : in.args) {
         if (o.kind != Operand::Name)
           continue;
+        if (builtin(o.name))
+          break;
         auto it = module.functions.find(o.name);
         if (it == module.functions.end() || !it->second->isDefined)
           throw Error(in.line,

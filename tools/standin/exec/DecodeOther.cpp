@@ -1,5 +1,6 @@
 // Decoding of what is not arithmetic: memory, control flow, barriers,
 // operations of a whole warp.
+#include "tools/standin/exec/Builtins.h"
 #include "tools/standin/exec/Decode.h"
 
 namespace standin::exec {
@@ -214,6 +215,23 @@ void Decoder::callOp() {
     results = &args[at++];
   if (at >= args.size() || args[at].kind != Operand::Name)
     fail("calls through a register are not modelled");
+  if (Handler run = builtin(args[at].name)) {
+    Op o = fresh();
+    o.run = run, o.x = (uint32_t)out.extra.size();
+    auto place = [&](const Operand &v) {
+      if (v.kind != Operand::Sym || v.var->space != Space::Param)
+        fail("arguments of '" + args[at].name + "' stand in .param");
+      out.extra.push_back(out.offsets.at(v.var));
+    };
+    for (const Operand &v : args.at(at + 1).elems)
+      place(v);
+    if (results && !results->elems.empty())
+      place(results->elems[0]);
+    else
+      out.extra.push_back(none);
+    emit(o);
+    return;
+  }
   auto it = layout.index.find(args[at++].name);
   if (it == layout.index.end())
     fail("the function is not defined");

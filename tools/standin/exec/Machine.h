@@ -156,7 +156,9 @@ struct Block {
   // Shared memory, shadow bits a byte each, and who touched each byte last:
   // clock << 32 | PTX line << 16 | strong << 15 | thread.
   std::vector<uint8_t> shared, sharedWritten;
-  std::vector<uint64_t> writer, reader;
+  // A word has one stamp, until an access to a part of it gives each byte its
+  // own.
+  std::vector<uint64_t> writer, reader, wordWriter, wordReader;
   uint32_t sharedBytes = 0;
   uint32_t clock = 1, barrierClock = 1;
   std::vector<uint8_t> local, localWritten; // [thread][localBytes]
@@ -192,6 +194,8 @@ private:
 // Whom a stamp of shared memory names beside single threads: several of a warp,
 // several warps.
 constexpr uint32_t severalOfWarp = 0x4000, several = 0x7fff;
+
+constexpr uint64_t splitWord = ~0ull;
 
 enum class Access : uint8_t { Read, Write, Atomic };
 // The address that a lane's access of n bytes has on the host, after every

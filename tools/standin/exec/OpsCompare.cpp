@@ -88,9 +88,11 @@ template <class T> Handler pickCompare(const std::string &c, bool isSet) {
   CMP("lt", Lt, false)
   CMP("le", Le, false)
   CMP("gt", Gt, false)
-  CMP("ge", Ge, false) CMP("lo", Lt, false) CMP("ls", Le, false)
-      CMP("hi", Gt, false)
-          CMP("hs", Ge, false) if constexpr (std::is_floating_point_v<T>) {
+  CMP("ge", Ge, false)
+  CMP("lo", Lt, false)
+  CMP("ls", Le, false)
+  CMP("hi", Gt, false)
+  CMP("hs", Ge, false) if constexpr (std::is_floating_point_v<T>) {
     CMP("equ", Eq, true)
     CMP("neu", Ne, true)
     CMP("ltu", Lt, true)

@@ -161,6 +161,22 @@ void compareHalf(Warp &w, const Op &o, uint32_t m) {
     return r;
   };
   uint32_t first = combine(lowBits), second = combine(highBits);
+  // set: a number a lane, of o.size bytes; imm: what stands for true.
+  if (o.x & 16) {
+    for (unsigned i = 0; i < 32; ++i) {
+      if (!(m >> i & 1))
+        continue;
+      uint32_t v = (first >> i & 1) ? (uint32_t)o.imm : 0;
+      if (pair)
+        v = (v & 0xffff) |
+            ((second >> i & 1) ? (uint32_t)o.imm & 0xffff0000 : 0);
+      if (o.size == 2)
+        w.reg<uint16_t>(o.d)[i] = (uint16_t)v;
+      else
+        w.reg<uint32_t>(o.d)[i] = v;
+    }
+    return;
+  }
   setPred(w, o.d, m, first);
   if (o.imm >= 0)
     setPred(w, (uint32_t)o.imm, m, second);
@@ -175,7 +191,7 @@ Pick half(const Instr &in) {
   if (!isHalf && !isPair)
     return {};
   bool b = t == Type::BF16 || t == Type::BF16X2;
-  if (op == "setp") {
+  if (op == "setp" || op == "set") {
     static const char *names[] = {"eq", "ne", "lt",  "le",
                                   "gt", "ge", "num", "nan"};
     std::string c;
@@ -196,6 +212,13 @@ Pick half(const Instr &in) {
     Handler h = isPair
                     ? (b ? compareHalf<BF16, true> : compareHalf<F16, true>)
                     : (b ? compareHalf<BF16, false> : compareHalf<F16, false>);
+    if (op == "set") {
+      Type d = Type::None;
+      for (size_t i = in.op.size(); i-- > 1;)
+        if (Type k = ptx::typeOf(in.op[i]); k != Type::None)
+          d = k; // the first of the two
+      return {h, d, t, t, Type::Pred, x | 16};
+    }
     return {h, Type::Pred, t, t, Type::Pred, x};
   }
   if (roundOf(in) != Round::Nearest || in.has("xorsign") ||

@@ -435,6 +435,71 @@ Pick integer(const Instr &in) {
     };
     return p;
   }
+  if (in.has("u16x2") ||
+      in.has("s16x2")) { // x: 0 add, 1 min, 2 max; 4 signed, 8 relu
+    if (op != "add" && op != "min" && op != "max")
+      return {};
+    uint32_t x = (op == "add"   ? 0u
+                  : op == "min" ? 1u
+                                : 2u) |
+                 (in.has("s16x2") ? 4u : 0u) | (in.has("relu") ? 8u : 0u);
+    return {[](Warp &w, const Op &o, uint32_t m) {
+              map2<uint32_t, uint32_t, uint32_t>(
+                  w, o, m, [&](uint32_t a, uint32_t b) {
+                    uint32_t r = 0;
+                    for (int k = 0; k < 32; k += 16) {
+                      int32_t p = o.x & 4 ? (int16_t)(a >> k)
+                                          : (int32_t)(uint16_t)(a >> k);
+                      int32_t q = o.x & 4 ? (int16_t)(b >> k)
+                                          : (int32_t)(uint16_t)(b >> k);
+                      int32_t v = (o.x & 3) == 0   ? p + q
+                                  : (o.x & 3) == 1 ? std::min(p, q)
+                                                   : std::max(p, q);
+                      v = o.x & 8 ? std::max(v, 0) : v;
+                      r |= (uint32_t)(uint16_t)v << k;
+                    }
+                    return r;
+                  });
+            },
+            Type::U32,
+            Type::U32,
+            Type::U32,
+            Type::None,
+            x};
+  }
+  if (op == "bmsk") { // b ones from bit a on
+    bool wrap = in.has("wrap");
+    return {[](Warp &w, const Op &o, uint32_t m) {
+              map2<uint32_t, uint32_t, uint32_t>(
+                  w, o, m, [&](uint32_t a, uint32_t b) {
+                    a = o.x ? a & 31 : std::min(a, 32u);
+                    b = o.x ? b & 31 : std::min(b, 32u);
+                    return (uint32_t)(((1ull << b) - 1) << a);
+                  });
+            },
+            Type::U32,
+            Type::U32,
+            Type::U32,
+            Type::None,
+            wrap};
+  }
+  if (op == "szext") { // the lowest b bits, extended
+    uint32_t x = (in.has("wrap") ? 1u : 0u) | (t == Type::S32 ? 2u : 0u);
+    return {[](Warp &w, const Op &o, uint32_t m) {
+              map2<uint32_t, uint32_t, uint32_t>(
+                  w, o, m, [&](uint32_t a, uint32_t b) {
+                    b = o.x & 1 ? b & 31 : std::min(b, 32u);
+                    return b == 0    ? 0
+                           : o.x & 2 ? (uint32_t)bfe<int32_t>((int32_t)a, 0, b)
+                                     : bfe<uint32_t>(a, 0, b);
+                  });
+            },
+            t,
+            t,
+            Type::U32,
+            Type::None,
+            x};
+  }
   if (op == "dp4a") {
     return {[](Warp &w, const Op &o, uint32_t m) {
               map3<uint32_t, uint32_t, uint32_t, uint32_t>(

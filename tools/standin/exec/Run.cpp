@@ -27,7 +27,9 @@ Block::Block(const Launch &l) : launch(&l) {
     sharedBytes = sharedReserved + l.kernel->staticShared;
   shared.resize(sharedBytes), sharedWritten.resize(sharedBytes);
   if (sharedBytes > sharedReserved)
-    writer.resize(sharedBytes), reader.resize(sharedBytes);
+    writer.resize(sharedBytes + 4), reader.resize(sharedBytes + 4),
+        wordWriter.resize(sharedBytes / 4 + 1),
+        wordReader.resize(sharedBytes / 4 + 1);
   for (auto &f : l.kernel->functions)
     localBytes += (f->localBytes + 15) / 16 * 16;
   if (localBytes && l.kernel->functions.size() > 1)
@@ -80,11 +82,11 @@ void Block::drop(Frame *f) {
 
 void Block::start(const unsigned at[3]) {
   memcpy(index, at, sizeof index);
-  memset(sharedWritten.data(), 0, sharedWritten.size());
-  memset(localWritten.data(), 0, localWritten.size());
+  std::fill(sharedWritten.begin(), sharedWritten.end(), 0);
+  std::fill(localWritten.begin(), localWritten.end(), 0);
   if (clock > 1u << 31) {
-    std::fill(writer.begin(), writer.end(), 0),
-        std::fill(reader.begin(), reader.end(), 0);
+    for (auto *v : {&writer, &reader, &wordWriter, &wordReader})
+      std::fill(v->begin(), v->end(), 0);
     clock = 0;
     for (auto &w : warps)
       w->syncClock = 0;
