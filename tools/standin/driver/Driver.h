@@ -124,6 +124,8 @@ CUresult begin(CUstream s, CUcontext &c, StreamRef &ref);
 // In the order of the stream; captured where it is captured.
 CUresult enqueue(const StreamRef &stream, const std::string &name, Action run);
 CUresult synchronize(const StreamRef &stream);
+void waitDone(std::unique_lock<std::mutex> &lock, const StreamRef &s,
+              uint64_t until);
 CUresult synchronizeAll(CUcontext context);
 StreamRef newStream(CUcontext context, bool blocking);
 // An error where any stream of the context is being captured and the call would

@@ -67,6 +67,21 @@ void waitFor(Stream &s, const StreamRef &other, uint64_t seq) { // mutex held
 }
 } // namespace
 
+// Waits with the mutex held. Streams that wait for other processes must not
+// wait for one that is delayed here: after some seconds, everything of the
+// context may run.
+void waitDone(std::unique_lock<std::mutex> &lock, const StreamRef &s,
+              uint64_t until) {
+  State &st = state();
+  auto done = [&] { return s->done >= until; };
+  if (st.changed.wait_for(lock, std::chrono::seconds(5), done))
+    return;
+  for (auto &other : s->context->streams)
+    allow(*other, other->submitted);
+  allow(*s->context->legacy, s->context->legacy->submitted);
+  st.changed.wait(lock, done);
+}
+
 StreamRef newStream(CUcontext context, bool blocking) {
   auto s = std::make_shared<Stream>();
   s->context = context, s->blocking = blocking;
@@ -134,7 +149,7 @@ CUresult synchronize(const StreamRef &s) {
   }
   uint64_t until = s->submitted;
   allow(*s, until);
-  st.changed.wait(lock, [&] { return s->done >= until; });
+  waitDone(lock, s, until);
   return s->context->error;
 }
 
@@ -354,7 +369,7 @@ FF_CUDA cuEventSynchronize(CUevent e) {
   StreamRef s = e->stream;
   uint64_t until = e->seq;
   allow(*s, until);
-  state().changed.wait(lock, [&] { return s->done >= until; });
+  waitDone(lock, s, until);
   return s->context->error;
 }
 FF_CUDA cuEventQuery(CUevent e) {
