@@ -120,7 +120,7 @@ TEST(Integer, Shifts) {
       a.push_back(x), n.push_back(s);
   std::vector<int64_t> wide(a.begin(), a.end());
   for (auto &w : wide)
-    w = w * 0x100000001ll;
+    w = (int64_t)((uint64_t)w * 0x100000001ull);
   auto l = apply<uint32_t, uint32_t>("shl.b32 %d, %a, %b;", a, n),
        r = apply<uint32_t, uint32_t>("shr.u32 %d, %a, %b;", a, n);
   auto s = apply<int64_t, int64_t, uint32_t>("shr.s64 %d, %a, %b;", wide, n);

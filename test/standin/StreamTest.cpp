@@ -9,7 +9,10 @@ using namespace standin;
 using namespace standin::test;
 
 namespace {
-bool delayed() { return getenv("FF_STANDIN_DELAY") != nullptr; }
+bool delayed() {
+  const char *s = getenv("FF_STANDIN_DELAY");
+  return s && std::string(s) != "0";
+}
 class Streams : public testing::Test {
 protected:
   Device dev;
@@ -127,6 +130,13 @@ TEST_F(Streams, CaptureErrors) {
   ASSERT_EQ(twice(a), 0);
   EXPECT_EQ(cuStreamSynchronize(a), cuda::STREAM_CAPTURE_UNSUPPORTED);
   CUgraph graph;
+  EXPECT_EQ(cuStreamEndCapture(a, &graph), cuda::STREAM_CAPTURE_INVALIDATED);
+  CUdeviceptr q;
+  ASSERT_EQ(cuStreamBeginCapture_v2(a, 2), 0); // relaxed
+  EXPECT_EQ(cuMemAlloc_v2(&q, 4), 0);
+  ASSERT_EQ(cuStreamEndCapture(a, &graph), 0);
+  ASSERT_EQ(cuStreamBeginCapture_v2(a, 0), 0);
+  EXPECT_EQ(cuMemAlloc_v2(&q, 4), cuda::STREAM_CAPTURE_UNSUPPORTED);
   EXPECT_EQ(cuStreamEndCapture(a, &graph), cuda::STREAM_CAPTURE_INVALIDATED);
   ASSERT_EQ(cuStreamBeginCapture_v2(a, 0), 0);
   ASSERT_EQ(cuEventRecord(event, a), 0);

@@ -34,6 +34,7 @@ struct Capture {
   std::vector<GraphNode> nodes;
   struct Stream *origin = nullptr;
   bool invalid = false;
+  int mode = 0; // 2: relaxed
 };
 
 struct Stream;
@@ -130,7 +131,8 @@ CUresult synchronizeAll(CUcontext context);
 StreamRef newStream(CUcontext context, bool blocking);
 // An error where any stream of the context is being captured and the call would
 // break it.
-CUresult notWhileCapturing(CUcontext context, const char *call);
+CUresult notWhileCapturing(CUcontext context, const char *call,
+                           bool unlessRelaxed = false);
 void runNodes(const std::vector<GraphNode> &nodes);
 
 } // namespace standin::driver

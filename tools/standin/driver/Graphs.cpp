@@ -19,6 +19,7 @@ FF_CUDA cuStreamBeginCapture_v2(CUstream s, int mode) {
     return cuda::ILLEGAL_STATE;
   ref->capture = std::make_shared<Capture>();
   ref->capture->origin = ref.get();
+  ref->capture->mode = mode;
   ref->last.clear();
   return cuda::SUCCESS;
 }

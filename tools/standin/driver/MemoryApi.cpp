@@ -128,6 +128,8 @@ FF_CUDA cuMemAlloc_v2(CUdeviceptr *out, size_t n) {
   if (!out || !n)
     return refuse(cuda::INVALID_VALUE,
                   "cuMemAlloc: null pointer or zero bytes");
+  if (CUresult r = notWhileCapturing(c, "cuMemAlloc", true))
+    return r;
   const Allocation *a = Memory::get().allocate(n, c->device, "cuMemAlloc");
   if (!a)
     return refuse(

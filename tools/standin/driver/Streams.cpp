@@ -3,6 +3,7 @@
 // runs without having been waited for, runs as late as the program permits.
 #include "tools/standin/driver/Driver.h"
 
+#include <cfenv>
 #include <chrono>
 #include <cstdlib>
 
@@ -23,6 +24,7 @@ void allow(Stream &s, uint64_t seq) { // mutex held
 void work(StreamRef self) {
   State &st = state();
   Stream &s = *self;
+  fesetenv(FE_DFL_ENV); // not what -ffast-math set in the program's threads
   std::unique_lock lock(st.mutex);
   for (;;) {
     st.changed.wait(lock, [&] {
@@ -166,10 +168,11 @@ CUresult synchronizeAll(CUcontext context) {
   return context->error;
 }
 
-CUresult notWhileCapturing(CUcontext context, const char *call) {
+CUresult notWhileCapturing(CUcontext context, const char *call,
+                           bool unlessRelaxed) {
   std::unique_lock lock(state().mutex);
   for (auto &s : context->streams)
-    if (s->capture) {
+    if (s->capture && !(unlessRelaxed && s->capture->mode == 2)) {
       s->capture->invalid = true;
       lock.unlock();
       return refuse(cuda::STREAM_CAPTURE_UNSUPPORTED,
