@@ -247,7 +247,7 @@ uint8_t *localAccess(Warp &w, int lane, uint64_t addr, unsigned n,
 }
 
 [[noreturn]] void globalFault(Warp &w, int lane, uint64_t addr, unsigned n,
-                              Access kind, const Allocation *a) {
+                              Access kind, const Range *a) {
   std::string text = accessText(kind, n, Space::Global, addr);
   if (addr & (n - 1))
     w.faultAt(cuda::MISALIGNED_ADDRESS, lane, text + " is misaligned", addr,
@@ -264,6 +264,20 @@ uint8_t *localAccess(Warp &w, int lane, uint64_t addr, unsigned n,
 }
 } // namespace
 
+bool Warp::locate(uint64_t addr) {
+  for (Range &r : earlier)
+    if (addr - r.addr < r.size) {
+      std::swap(r, cached);
+      return true;
+    }
+  const Allocation *a = Memory::get().find(addr);
+  if (!a || !a->live || (a->device >= 0 && a->device != block->launch->device))
+    return false;
+  earlier[2] = earlier[1], earlier[1] = earlier[0], earlier[0] = cached;
+  cached = *a;
+  return true;
+}
+
 bool accessGlobalWarp(Warp &w, uint32_t mask, const uint64_t *addr, unsigned n,
                       int64_t &delta) {
   uint64_t low = ~0ull, high = 0, all = 0;
@@ -273,14 +287,11 @@ bool accessGlobalWarp(Warp &w, uint32_t mask, const uint64_t *addr, unsigned n,
     high = on && addr[i] > high ? addr[i] : high;
     all |= on ? addr[i] : 0;
   }
-  Allocation &c = w.cached;
-  if (low < c.addr || high - c.addr + n > c.size || high < c.addr) {
-    const Allocation *a = Memory::get().find(low);
-    if (!a || !a->live || high + n > a->addr + a->size ||
-        (a->device >= 0 && a->device != w.block->launch->device))
-      return false;
-    c = *a;
-  }
+  const Range &c = w.cached;
+  if (low - c.addr >= c.size && !w.locate(low))
+    return false;
+  if (high - c.addr >= c.size || high - c.addr + n > c.size)
+    return false;
   if (all & (n - 1))
     return false;
   delta = c.hostDelta;
@@ -321,14 +332,10 @@ uint8_t *access(Warp &w, int lane, uint64_t addr, unsigned n, Space space,
               accessText(kind, n, space, addr) + " is out of bounds");
     return f->params.data() + (uint64_t)lane * f->fn->paramBytes + addr;
   }
-  Allocation &c = w.cached;
-  if (addr - c.addr >= c.size || addr - c.addr + n > c.size || !c.size) {
-    const Allocation *a = Memory::get().find(addr);
-    if (!a || !a->live || addr - a->addr + n > a->size ||
-        (a->device >= 0 && a->device != w.block->launch->device))
-      globalFault(w, lane, addr, n, kind, a);
-    c = *a;
-  }
+  const Range &c = w.cached;
+  if ((addr - c.addr >= c.size && !w.locate(addr)) ||
+      addr - c.addr + n > c.size)
+    globalFault(w, lane, addr, n, kind, Memory::get().find(addr));
   if (addr & (n - 1))
     globalFault(w, lane, addr, n, kind, &c);
   if (space == Space::Const && kind != Access::Read)

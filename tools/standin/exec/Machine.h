@@ -132,8 +132,11 @@ struct Warp {
   unsigned sinceSwitch = 0, grace = 0;
   const Op *op = nullptr;
   std::vector<std::vector<Copy>>
-      copies[32];      // per lane: groups; the last is open
-  Allocation cached{}; // where the last access to global memory was
+      copies[32]; // per lane: groups; the last is open
+  // Where the last accesses to global memory were, the last first.
+  Range cached, earlier[3];
+  // Makes `cached` the range that holds addr and may be accessed; false: none.
+  bool locate(uint64_t addr);
   uint32_t syncClock = 0;
   unsigned activeLanes() const {
     return (unsigned)__builtin_popcount(cur.mask);

@@ -136,7 +136,7 @@ void Memory::usage(int device, uint64_t &free, uint64_t &total) {
   total = capacity, free = capacity - used[device];
 }
 
-void Memory::markWritten(const Allocation &a, uint64_t addr, uint64_t n) {
+void Memory::markWritten(const Range &a, uint64_t addr, uint64_t n) {
   if (!a.hasShadow || !n)
     return;
   uint8_t *s = shadow(addr);
@@ -154,7 +154,7 @@ void Memory::markWritten(const Allocation &a, uint64_t addr, uint64_t n) {
                       __ATOMIC_RELAXED);
 }
 
-void Memory::markUnwritten(const Allocation &a, uint64_t addr, uint64_t n) {
+void Memory::markUnwritten(const Range &a, uint64_t addr, uint64_t n) {
   for (; a.hasShadow && n; ++addr, --n) {
     if (!(addr & 7) && n >= 8) {
       memset(shadow(addr), 0, n / 8);
@@ -166,8 +166,7 @@ void Memory::markUnwritten(const Allocation &a, uint64_t addr, uint64_t n) {
   }
 }
 
-uint64_t Memory::firstUnwritten(const Allocation &a, uint64_t addr,
-                                uint64_t n) {
+uint64_t Memory::firstUnwritten(const Range &a, uint64_t addr, uint64_t n) {
   if (!a.hasShadow)
     return n;
   for (uint64_t i = 0; i < n;) {

@@ -13,11 +13,13 @@
 
 namespace standin::exec {
 
-struct Allocation {
+struct Range { // what an access needs to know
   uint64_t addr = 0, size = 0;
   int64_t hostDelta = 0; // host address = addr + hostDelta
   int device = 0;        // -1: host memory, visible to all
   bool live = true, hasShadow = false;
+};
+struct Allocation : Range {
   unsigned id = 0;
   std::string what; // "cuMemAlloc", "variable 'x'"
 };
@@ -43,10 +45,10 @@ public:
   uint8_t *shadow(uint64_t addr) const {
     return shadowBase + ((addr - arenaBase) >> 3);
   }
-  void markWritten(const Allocation &a, uint64_t addr, uint64_t n);
-  void markUnwritten(const Allocation &a, uint64_t addr, uint64_t n);
+  void markWritten(const Range &a, uint64_t addr, uint64_t n);
+  void markUnwritten(const Range &a, uint64_t addr, uint64_t n);
   // The first byte of [addr, addr+n) that nobody wrote, or n.
-  uint64_t firstUnwritten(const Allocation &a, uint64_t addr, uint64_t n);
+  uint64_t firstUnwritten(const Range &a, uint64_t addr, uint64_t n);
   void copyShadow(const Allocation &to, uint64_t dst, const Allocation &from,
                   uint64_t src, uint64_t n);
   uint64_t totalPerDevice() const { return capacity; }
