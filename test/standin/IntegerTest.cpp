@@ -278,6 +278,7 @@ TEST(Integer, UnknownInstructionIsNamedWithItsLine) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(cuModuleLoadDataEx(&dev.module, ptx.c_str(), 2, options, values),
             standin::cuda::INVALID_PTX);
+  EXPECT_EQ((size_t)values[1], strlen(log));
   EXPECT_STREQ(log, "PTX line 7: unknown instruction frobnicate.u32: "
                     "frobnicate.u32 %r1, %r2");
   EXPECT_NE(testing::internal::GetCapturedStderr().find(

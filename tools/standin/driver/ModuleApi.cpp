@@ -14,9 +14,14 @@ namespace {
 struct Log {
   char *buffer = nullptr;
   size_t size = 0;
+  void **written =
+      nullptr; // the option of the size says afterwards how much is filled
   void put(const std::string &text) const {
-    if (buffer && size)
-      snprintf(buffer, size, "%s", text.c_str());
+    if (!buffer || !size)
+      return;
+    snprintf(buffer, size, "%s", text.c_str());
+    if (written)
+      *written = (void *)strlen(buffer);
   }
 };
 
@@ -130,13 +135,13 @@ FF_CUDA cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned n,
       info.buffer = (char *)values[i];
       break;
     case cuda::InfoLogBytes:
-      info.size = (size_t)values[i];
+      info.size = (size_t)values[i], info.written = &values[i];
       break;
     case cuda::ErrorLogBuffer:
       error.buffer = (char *)values[i];
       break;
     case cuda::ErrorLogBytes:
-      error.size = (size_t)values[i];
+      error.size = (size_t)values[i], error.written = &values[i];
       break;
     default:
       break; // of code generation
