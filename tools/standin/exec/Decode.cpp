@@ -323,6 +323,8 @@ void Decoder::arithmetic() {
   if (!p.run)
     p = handlers().compare(*in);
   if (!p.run)
+    p = handlers().bitwise(*in);
+  if (!p.run)
     p = handlers().integer(*in);
   if (!p.run)
     p = handlers().floating(*in);

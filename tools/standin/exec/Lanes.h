@@ -228,6 +228,7 @@ inline ptx::Type lastType(const ptx::Instr &in) {
 }
 Pick integer(const ptx::Instr &in);
 Pick compare(const ptx::Instr &in);
+Pick bitwise(const ptx::Instr &in);
 Pick floating(const ptx::Instr &in);
 Pick half(const ptx::Instr &in);
 Pick convert(const ptx::Instr &in, ptx::Type dReg, ptx::Type aReg);

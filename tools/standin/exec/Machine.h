@@ -236,6 +236,7 @@ struct Pick {
 struct Handlers {
   Pick (*integer)(const ptx::Instr &);
   Pick (*compare)(const ptx::Instr &);
+  Pick (*bitwise)(const ptx::Instr &);
   Pick (*floating)(const ptx::Instr &);
   Pick (*half)(const ptx::Instr &);
   Pick (*convert)(const ptx::Instr &, ptx::Type dReg, ptx::Type aReg);

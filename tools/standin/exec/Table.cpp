@@ -4,7 +4,7 @@
 namespace standin::exec::FF_STANDIN_ISA {
 
 extern const Handlers table;
-const Handlers table = {integer, compare, floating, half,   convert, load,
-                        store,   atomic,  warp,     matrix, misc};
+const Handlers table = {integer, compare, bitwise, floating, half,   convert,
+                        load,    store,   atomic,  warp,     matrix, misc};
 
 } // namespace standin::exec::FF_STANDIN_ISA
