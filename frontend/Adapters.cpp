@@ -219,10 +219,22 @@ bool Importer::addAdapters(ComponentInfo &info) {
     if (table)
       for (const Entry &entry : table->entries)
         if (!used.contains(&entry)) {
+          ok = false;
+          bool shadowed = llvm::any_of(adapted, [&](const std::string &layer) {
+            return isTarget(entry.key, layer);
+          });
+          if (shadowed) {
+            diags
+                .error(entry.keyLoc, "pattern '" + entry.key +
+                                         "' comes after patterns that match "
+                                         "all of its layers")
+                .note("the first that matches counts: put the narrower one "
+                      "first");
+            continue;
+          }
           reportDeadPattern(entry.key, entry.keyLoc,
                             "layer that the targets name",
                             lastParts(entry.key, adapted));
-          ok = false;
         }
   return ok;
 }

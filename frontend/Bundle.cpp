@@ -50,6 +50,28 @@ static void collectParams(const ModuleType &type, StringRef prefix,
   }
 }
 
+/// A module may name its parameters as those of a submodule are named.
+static bool checkNames(const ComponentInfo &info, Diagnostics &diags) {
+  bool ok = true;
+  for (const ComponentParam &param : info.params) {
+    const ComponentParam &last = info.params[info.index.at(param.name)];
+    if (&last != &param) {
+      diags
+          .error(param.decl->loc, "'" + param.name +
+                                      "' is the name of two parameters of "
+                                      "component '" +
+                                      info.name + "'")
+          .note(last.decl->loc, "the other one is declared here");
+      ok = false;
+    } else if (param.name.empty() || param.name == "__metadata__") {
+      diags.error(param.decl->loc,
+                  "no tensor of a file can have the name '" + param.name + "'");
+      ok = false;
+    }
+  }
+  return ok;
+}
+
 /// Ties of the declarations: each names a parameter of the same module.
 static bool checkTies(const ModuleType &type, ComponentInfo &info,
                       StringRef prefix, Diagnostics &diags) {
@@ -160,9 +182,9 @@ bool Importer::readComponent(const Entry &entry, ComponentInfo &info) {
   const Node *mixed = componentNode(info, "sharding", "mixed_dtype");
   info.mixedDtype = mixed ? mixed->string : "split";
   info.mixedLoc = mixed && !spec.isDefault(*mixed) ? mixed->loc : info.loc;
-  return checkTies(*info.type, info, "", diags) && addAdapters(info) &&
-         resolveComponentDtypes(info) && readWeights(info) &&
-         resolvePrecision(info);
+  return checkNames(info, diags) && checkTies(*info.type, info, "", diags) &&
+         addAdapters(info) && resolveComponentDtypes(info) &&
+         readWeights(info) && resolvePrecision(info);
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/Importer.h"
+#include "frontend/Safetensors.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
@@ -37,6 +38,12 @@ static Val valueOfJson(const llvm::json::Value &json) {
 
 bool Importer::readJsonConfig(const Node &path, ConfigArgs &args) {
   std::string file = spec.resolvePath(path.string);
+  // A device or a pipe may never end.
+  std::string wrong = whyNotRegular(file);
+  if (!wrong.empty()) {
+    diags.error(path.loc, "cannot read '" + file + "': " + wrong);
+    return false;
+  }
   auto buffer = llvm::MemoryBuffer::getFile(file);
   if (!buffer) {
     diags.error(path.loc,

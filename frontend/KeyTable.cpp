@@ -50,7 +50,7 @@ static constexpr SectionInfo sections[] = {
     {"train", true, "How long, on how much, and by which program to train."},
     {"checkpoint", false, "When and where the state of the run is saved."},
     {"log", false, "What is reported while training."},
-    {"sample", false, "Runs a second program after training, and on --sample."},
+    {"sample", false, "A second program, which the trainer runs on --sample."},
     {"sample.inputs.*", false,
      "Where an input of the sample program comes from: `cycle`, or `file` with "
      "`tensor`."},

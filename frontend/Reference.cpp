@@ -243,7 +243,8 @@ static constexpr llvm::StringLiteral forwardGuide = R"(## The forward language
 
 - Statements: `x = e`, `a, b = e`, `x += e` (and the other operators), `return e`, `for x in e:`, `if e:` with `elif` and
   `else:`, `pass`. Everything but tensors is known at compile time: loops are unrolled and branches are chosen while the spec
-  is compiled. A branch on the value of a tensor is an error; `where` selects values.
+  is compiled. In a branch on a comparison of tensors, a scalar or one value for each sample, both sides run and each sample takes
+  the values of its side; `where` selects single elements.
 - Expressions: integers, floats, strings, `True`, `False`, `None`, lists, `+ - * / // % **`, `@` for matrix products,
   comparisons, `and or not`, `a if c else b`, calls with positional and keyword arguments, `pi`.
 - Tensors follow the broadcasting rules of NumPy: dims are aligned at the end, dims of size 1 repeat. Numbers take the dtype of

@@ -206,7 +206,7 @@ std::string Spec::resolvePath(StringRef file) const {
   SmallString<256> result(path::parent_path(path()));
   path::append(result, file);
   path::remove_dots(result, /*remove_dot_dot=*/true);
-  return result.str().str();
+  return result.empty() ? "." : result.str().str();
 }
 
 const ModuleSource *Spec::findModule(StringRef name) const {

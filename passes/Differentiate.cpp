@@ -669,6 +669,16 @@ LogicalResult Differentiator::differentiateProgram(func::FuncOp program) {
   llvm::DenseSet<Value> active;
   markActive(body, active);
   Value loss = terminator->getOperand(0);
+  if (terminator->getNumOperands() == 2 &&
+      active.contains(terminator->getOperand(1))) {
+    InFlightDiagnostic diag = emitError(terminator->getOperand(1).getLoc())
+                              << "the count of program '" << program.getName()
+                              << "' depends on what is trained, and the sum "
+                                 "alone is differentiated";
+    diag.attachNote(terminator->getOperand(1).getLoc())
+        << "stop_gradient(n) makes a constant of it";
+    return diag;
+  }
 
   // Emitted in a block of its own, which then joins the body.
   Block *back = new Block;

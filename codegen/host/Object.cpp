@@ -12,6 +12,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
@@ -31,6 +32,12 @@ createTargetMachine(const ObjectOptions &options) {
   if (!target)
     return llvm::createStringError(llvm::inconvertibleErrorCode(), error);
   std::string cpu = options.cpu, features;
+  std::unique_ptr<llvm::MCSubtargetInfo> known(
+      target->createMCSubtargetInfo(triple, "", ""));
+  if (cpu != "native" && !known->isCPUStringValid(cpu))
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   "there is no CPU '" + cpu + "' of " +
+                                       triple);
   if (cpu == "native") {
     cpu = llvm::sys::getHostCPUName().str();
     for (const auto &feature : llvm::sys::getHostCPUFeatures())

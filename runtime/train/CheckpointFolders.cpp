@@ -19,9 +19,10 @@ namespace fs = std::filesystem;
 
 std::string stepName(int64_t step) { return fmt::format("step-{:08}", step); }
 
-/// The step of a folder name, or -1.
+/// The step of a folder name, or -1. No step has more than 18 digits.
 int64_t stepOfName(const std::string &name) {
-  if (name.size() < 13 || name.compare(0, 5, "step-") != 0 ||
+  if (name.size() < 13 || name.size() > 23 ||
+      name.compare(0, 5, "step-") != 0 ||
       name.find_first_not_of("0123456789", 5) != std::string::npos)
     return -1;
   return std::stoll(name.substr(5));

@@ -288,17 +288,25 @@ Trainer::StepResult Trainer::step() {
   mine.stop = stopRequested();
   int nonfiniteRank;
   Report total = gatherReports(mine, nonfiniteRank);
-  if (!setup.options.dumpGradients.empty() && firstStep)
-    dumpGradients();
-  firstStep = false;
-
   StepResult result;
   result.stop = total.stop != 0;
   StepMetrics &metrics = result.metrics;
   double parts = divisor(total);
+  if (weighted && (parts < 0 || (parts == 0 && !train.skipNonfinite)))
+    fail("step {}: the counts that the program returns add up to {}; fix: a "
+         "count above 0{}",
+         doneSteps + 1, parts,
+         parts < 0 ? ""
+                   : ", or on_nonfinite = \"skip\", which leaves the step out");
   metrics.loss = total.lossSum / parts;
   // Of a program with a count the gradients are still those of the sum.
   double gradScale = weighted ? 1.0 / parts : 1.0;
+  if (!setup.options.dumpGradients.empty() && firstStep) {
+    dumpGradients(gradScale);
+    total.sumOfSquares *= gradScale * gradScale;
+    gradScale = 1.0;
+  }
+  firstStep = false;
   metrics.gradNorm = std::sqrt(total.sumOfSquares) * gradScale;
   bool finite = std::isfinite(metrics.gradNorm) && std::isfinite(metrics.loss);
   if (!finite && !train.skipNonfinite)
@@ -323,8 +331,12 @@ Trainer::StepResult Trainer::step() {
   return result;
 }
 
-void Trainer::dumpGradients() {
+/// Scales the slices of this rank in place: what is written is the gradient of
+/// the loss.
+void Trainer::dumpGradients(double scale) {
   const std::string &path = setup.options.dumpGradients;
+  if (scale != 1.0)
+    optimizer.scaleGradients(scale);
   ParameterFile file =
       stateFile(metadata, ctx.layout, path, StateKind::Gradient);
   if (comm.rank == 0)

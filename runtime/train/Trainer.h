@@ -57,7 +57,7 @@ private:
   double divisor(const Report &total) const;
   Report gatherReports(const Report &mine, int &nonfiniteRank);
   void failNonfinite(const Report &total, int rank) const;
-  void dumpGradients();
+  void dumpGradients(double scale);
   void printSamples(const Prefetcher::Batch &batch) const;
   void saveCheckpoint(bool last);
   void warn(const std::string &text) const;

@@ -95,6 +95,7 @@ TEST(Checkpoint, DamagedOnesAreIgnoredWithTheReason) {
   std::string bytes = readFile(path);
   bytes[bytes.size() - 5] ^= 1;
   writeFile(path, bytes);
+  fs::create_directory(run.out("step-99999999999999999999")); // of no run
   std::vector<std::string> warnings;
   auto found = findCheckpoint(run.out(), "auto", warnings);
   ASSERT_TRUE(found);
