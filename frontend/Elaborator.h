@@ -12,6 +12,7 @@
 
 #include "frontend/Component.h"
 #include "frontend/Evaluator.h"
+#include "frontend/Ranges.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/StringSaver.h"
 
@@ -81,6 +82,7 @@ public:
   bool dropsOut = false;
   std::set<std::string> usedComponents;
   std::vector<DeadBranch> deadBranches;
+  std::vector<RangeFact> facts; ///< of the branches around what is elaborated
 
   mlir::OpBuilder &builder() { return function->builder; }
   mlir::Location location(SMLoc loc) { return diags.location(context, loc); }

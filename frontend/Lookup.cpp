@@ -98,6 +98,17 @@ std::optional<Val> Evaluator::member(const Val &value, StringRef name,
   bool isComponent = value.kind == Val::Kind::Module &&
                      value.instance.component && value.instance.prefix.empty();
   if (isComponent && name == "base") {
+    StringRef component = value.instance.component.getValue();
+    ComponentInfo *info = elaborator->infos.lookup(component);
+    if (info && info->train == TrainMode::Full) {
+      elaborator
+          ->error(loc, "'" + component +
+                           "' has no adapters: its base is what "
+                           "is being trained")
+          .note(info->trainLoc, "it is trained in full; a frozen component "
+                                "with its weights keeps what it starts from");
+      return Val::error();
+    }
     Val base = value;
     base.instance.isBase = true;
     return base;

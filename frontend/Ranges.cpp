@@ -18,9 +18,11 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace ff;
@@ -189,9 +191,64 @@ static std::optional<NumberRange> rangeAt(Value value, unsigned &budget) {
   return std::nullopt;
 }
 
-std::optional<NumberRange> ff::frontend::rangeOf(Value value) {
+/// The numbers of both; nothing where there are none.
+static std::optional<NumberRange> intersect(NumberRange a,
+                                            const NumberRange &b) {
+  if (b.low > a.low || (b.low == a.low && b.lowOpen)) {
+    a.low = b.low;
+    a.lowOpen = b.lowOpen;
+  }
+  if (b.high < a.high || (b.high == a.high && b.highOpen)) {
+    a.high = b.high;
+    a.highOpen = b.highOpen;
+  }
+  bool isEmpty =
+      a.low > a.high || (a.low == a.high && (a.lowOpen || a.highOpen));
+  return isEmpty ? std::nullopt : std::optional(a);
+}
+
+std::optional<NumberRange>
+ff::frontend::rangeOf(Value value, llvm::ArrayRef<RangeFact> facts) {
   unsigned budget = kBudget;
-  return rangeAt(value, budget);
+  std::optional<NumberRange> range = rangeAt(value, budget);
+  for (const RangeFact &fact : facts)
+    if (range && fact.value == value)
+      range = intersect(*range, fact.range);
+  return range;
+}
+
+std::optional<RangeFact> ff::frontend::factOf(Value condition, bool holds,
+                                              llvm::ArrayRef<RangeFact> facts) {
+  using P = arith::CmpFPredicate;
+  auto compare = condition.getDefiningOp<arith::CmpFOp>();
+  if (!compare)
+    return std::nullopt;
+  auto a = rangeOf(compare.getLhs(), facts),
+       b = rangeOf(compare.getRhs(), facts);
+  if (!a || !b)
+    return std::nullopt;
+  P predicate = compare.getPredicate();
+  bool isUpper = predicate == P::OGE || predicate == P::OGT;
+  if (!isUpper && predicate != P::OLE && predicate != P::OLT)
+    return std::nullopt;
+  bool orEqual = predicate == P::OGE || predicate == P::OLE;
+  Value value = compare.getLhs();
+  double bound = b->low;
+  if (b->low != b->high) { // 0.5 <= t is t >= 0.5
+    if (a->low != a->high)
+      return std::nullopt;
+    value = compare.getRhs();
+    bound = a->low;
+    isUpper = !isUpper;
+  }
+  if (!holds) {
+    isUpper = !isUpper;
+    orEqual = !orEqual;
+  }
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  NumberRange range = isUpper ? NumberRange{bound, infinity, !orEqual, false}
+                              : NumberRange{-infinity, bound, false, !orEqual};
+  return RangeFact{value, range};
 }
 
 /// Whether every number of `a` is above (or equal to) every number of `b`.
@@ -201,11 +258,13 @@ static bool isAbove(const NumberRange &a, const NumberRange &b, bool orEqual) {
   return orEqual || a.lowOpen || b.highOpen;
 }
 
-std::optional<bool> ff::frontend::foldComparison(Value condition) {
+std::optional<bool>
+ff::frontend::foldComparison(Value condition, llvm::ArrayRef<RangeFact> facts) {
   auto compare = condition.getDefiningOp<arith::CmpFOp>();
   if (!compare)
     return std::nullopt;
-  auto a = rangeOf(compare.getLhs()), b = rangeOf(compare.getRhs());
+  auto a = rangeOf(compare.getLhs(), facts),
+       b = rangeOf(compare.getRhs(), facts);
   if (!a || !b)
     return std::nullopt;
   switch (compare.getPredicate()) {
@@ -239,16 +298,21 @@ std::optional<bool> ff::frontend::foldComparison(Value condition) {
 }
 
 std::string ff::frontend::describeRange(const NumberRange &range) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
   if (range.low == range.high)
-    return llvm::formatv("{0}", range.low).str();
-  return llvm::formatv("{0}{1}, {2}{3}", range.lowOpen ? "(" : "[", range.low,
-                       range.high, range.highOpen ? ")" : "]")
-      .str();
+    os << llvm::format("%g", range.low);
+  else
+    os << (range.lowOpen ? "(" : "[") << llvm::format("%g", range.low) << ", "
+       << llvm::format("%g", range.high) << (range.highOpen ? ")" : "]");
+  return text;
 }
 
-std::string ff::frontend::describeComparison(Value condition) {
+std::string ff::frontend::describeComparison(Value condition,
+                                             llvm::ArrayRef<RangeFact> facts) {
   auto compare = condition.getDefiningOp<arith::CmpFOp>();
-  auto a = rangeOf(compare.getLhs()), b = rangeOf(compare.getRhs());
+  auto a = rangeOf(compare.getLhs(), facts),
+       b = rangeOf(compare.getRhs(), facts);
   return "the left side is in " + describeRange(*a) + ", the right side is " +
          describeRange(*b);
 }

@@ -150,29 +150,41 @@ std::optional<Val> Evaluator::executeRouted(const Stmt &stmt,
               "elements");
     return Val::error();
   }
-  if (std::optional<bool> known = foldComparison(condition.tensor)) {
-    DeadBranch dead{stmt.value->loc,
-                    std::string("this condition is always ") +
-                        (*known ? "true" : "false") + " (" +
-                        describeComparison(condition.tensor) + ")",
-                    {}};
+  if (std::optional<bool> known =
+          foldComparison(condition.tensor, elaborator->facts)) {
+    DeadBranch dead{
+        stmt.value->loc,
+        std::string("this condition is always ") + (*known ? "true" : "false") +
+            " (" + describeComparison(condition.tensor, elaborator->facts) +
+            ")",
+        {}};
     collectNames(*known ? stmt.orelse : stmt.body, dead.components);
     elaborator->deadBranches.push_back(std::move(dead));
     return run(*known ? stmt.body : stmt.orelse, &next);
   }
   llvm::StringMap<Val> before = scope.variables;
-  std::optional<Val> first = run(stmt.body, &next);
+  // Each side runs, and what it returns is taken, under its condition alone.
+  auto under = [&](bool holds, llvm::function_ref<std::optional<Val>()> body) {
+    size_t known = elaborator->facts.size();
+    if (auto fact = factOf(condition.tensor, holds, elaborator->facts))
+      elaborator->facts.push_back(*fact);
+    std::optional<Val> result = body();
+    elaborator->facts.resize(known);
+    return result;
+  };
+  std::optional<Val> first = under(true, [&] { return run(stmt.body, &next); });
   llvm::StringMap<Val> after = std::exchange(scope.variables, before);
-  std::optional<Val> second = run(stmt.orelse, &next);
+  std::optional<Val> second =
+      under(false, [&] { return run(stmt.orelse, &next); });
   if (first.has_value() != second.has_value()) {
     // if c: return a            if c: return a
     // return b             ->   else: return b
     consumed = true;
     if (first) {
-      second = runToEnd(next.rest, next.next);
+      second = under(false, [&] { return runToEnd(next.rest, next.next); });
     } else {
       scope.variables = std::move(after);
-      first = runToEnd(next.rest, next.next);
+      first = under(true, [&] { return runToEnd(next.rest, next.next); });
     }
     bool broken = (first && first->isError()) || (second && second->isError());
     if (broken)

@@ -35,7 +35,8 @@ std::string manifestText(const Manifest &manifest) {
                       {"data", manifest.settings.data},
                       {"precision", manifest.settings.precision},
                       {"frozen", manifest.settings.frozen},
-                      {"adapters", manifest.settings.adapters}};
+                      {"adapters", manifest.settings.adapters},
+                      {"weights", manifest.settings.weights}};
   document["trained"] = std::move(trained);
   auto files = nlohmann::ordered_json::array();
   for (const Manifest::File &file : manifest.files)
@@ -70,7 +71,8 @@ Manifest readManifest(const std::string &path) {
                          spec.at("data"),
                          spec.at("precision"),
                          spec.value("frozen", ""),
-                         spec.value("adapters", "")};
+                         spec.value("adapters", ""),
+                         spec.value("weights", "")};
     manifest.trained.emplace();
     for (const json &entry : document.at("trained"))
       manifest.trained->push_back(

@@ -37,6 +37,8 @@ struct Manifest {
     std::string precision; ///< of what is trained
     std::string frozen;    ///< dtypes of what is not
     std::string adapters;  ///< their scales
+    std::string
+        weights; ///< files that frozen and adapted components start from
   };
   std::string name; ///< of the pipeline
   int64_t step = 0;

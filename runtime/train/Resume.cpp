@@ -11,6 +11,7 @@
 #include "runtime/train/Safetensors.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fmt/ranges.h>
 #include <map>
 #include <set>
@@ -45,6 +46,12 @@ Manifest manifestOf(const Metadata &metadata,
     manifest.settings.globalBatch = metadata.train->globalBatch;
   manifest.settings.data = data;
   manifest.settings.precision = fmt::format("{}", fmt::join(precisions, "; "));
+  for (const Component &component : metadata.components)
+    if (!component.trained || component.lora)
+      for (const std::string &file : component.files)
+        manifest.settings.weights += fmt::format(
+            "{}{}", manifest.settings.weights.empty() ? "" : "; ",
+            std::filesystem::path(file).lexically_normal().string());
   manifest.settings.frozen = fmt::format("{}", fmt::join(frozen, "; "));
   for (const Group &group : metadata.groups)
     for (const Param &param : group.params)
@@ -132,6 +139,11 @@ std::vector<std::string> compareManifests(const std::string &path,
   // Not in checkpoints of earlier versions.
   if (!then.settings.frozen.empty())
     compare("frozen tensors in", then.settings.frozen, now.settings.frozen);
+  if (!then.settings.weights.empty() &&
+      then.settings.weights != now.settings.weights)
+    warnings.push_back(fmt::format(
+        "{} was made on the weights {}, the run goes on with {}", path,
+        firstOf(then.settings.weights), firstOf(now.settings.weights)));
   if (!then.settings.adapters.empty() &&
       then.settings.adapters != now.settings.adapters)
     warnings.push_back(fmt::format(
