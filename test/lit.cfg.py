@@ -18,3 +18,5 @@ config.environment["FILECHECK_OPTS"] = "-enable-var-scope --dump-input-filter=er
 config.environment["OMP_NUM_THREADS"] = "2"
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%root", config.ff_source))
+config.substitutions.append(("%standin_dir", os.path.join(config.ff_build, "standin")))
+config.substitutions.append(("%standin", os.path.join(config.ff_build, "standin", "ff-standin")))
