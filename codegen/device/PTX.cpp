@@ -42,19 +42,39 @@ void ff::registerDeviceTranslations(DialectRegistry &registry) {
   registerGPUDialectTranslation(registry);
 }
 
-/// To the LLVM dialect. math goes first: the conversion of gpu would make calls
-/// of libdevice of it, where NVPTX has instructions.
+/// The conversion of gpu wants calls of libdevice in the place of these
+/// intrinsics, for which NVPTX has instructions: it lets calls by name pass.
+static void callByName(ModuleOp module) {
+  module.walk([](Operation *op) {
+    if (!isa<LLVM::SqrtOp, LLVM::FAbsOp, LLVM::FFloorOp, LLVM::FCeilOp>(op))
+      return;
+    OpBuilder b(op);
+    StringRef name = op->getName().getStringRef();
+    name.consume_front("llvm.intr.");
+    auto call = b.create<LLVM::CallIntrinsicOp>(
+        op->getLoc(), op->getResultTypes()[0], b.getStringAttr("llvm." + name),
+        op->getOperands());
+    op->replaceAllUsesWith(call);
+    op->erase();
+  });
+}
+
+/// To the LLVM dialect, math first.
 static LogicalResult lowerToNVVM(ModuleOp module) {
-  PassManager pm(module.getContext());
-  OpPassManager &device = pm.nest<gpu::GPUModuleOp>();
-  device.addPass(createConvertSCFToCFPass());
-  device.addPass(createConvertMathToLLVMPass());
-  device.addPass(createArithToLLVMConversionPass());
+  PassManager first(module.getContext()), second(module.getContext());
+  OpPassManager &math = first.nest<gpu::GPUModuleOp>();
+  math.addPass(createConvertSCFToCFPass());
+  math.addPass(createConvertMathToLLVMPass());
+  math.addPass(createArithToLLVMConversionPass());
+  if (failed(first.run(module)))
+    return failure();
+  callByName(module);
+  OpPassManager &device = second.nest<gpu::GPUModuleOp>();
   ConvertGpuOpsToNVVMOpsOptions options;
   options.indexBitwidth = 64;
   device.addPass(createConvertGpuOpsToNVVMOps(options));
   device.addPass(createReconcileUnrealizedCastsPass());
-  return pm.run(module);
+  return second.run(module);
 }
 
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
