@@ -194,7 +194,7 @@ def LowerKernelsToGPUPass : Pass<"ff-lower-kernels-to-gpu", "::mlir::ModuleOp"> 
     ...
     gpu.module @kernels [#nvvm.target<O = 3, chip = "sm_90", features = "+ptx78">] {
       llvm.mlir.global external @ff_shared() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
-      gpu.func @kernel_0(%x: !llvm.ptr {llvm.noalias, llvm.readonly}, %e: !llvm.ptr {llvm.noalias}) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      gpu.func @kernel_0(%x: !llvm.ptr {llvm.noalias, llvm.readonly}, %e: !llvm.ptr {llvm.noalias}) kernel attributes {known_block_size = array<i32: 256, 1, 1>, nvvm.minctasm = 2 : i32} {
     ```
   }];
   let dependentDialects = ["::ff::FFDialect", "::mlir::arith::ArithDialect",

@@ -61,6 +61,10 @@ SymbolRefAttr LowerKernelsToGPU::kernelFor(Location loc, const std::string &key,
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function.setKnownBlockSizeAttr(
       b.getDenseI32ArrayAttr({static_cast<int32_t>(launch.threads), 1, 1}));
+  // Left to itself, ptxas gives up registers for more blocks, and spills. Rows
+  // of a large block get up to 128 registers as well.
+  function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                    b.getI32IntegerAttr(launch.threads <= 256 ? 2 : 1));
   // No results among the operands: they may be read through the cache for
   // constant data, in any order.
   for (size_t i = 0; i < pointers.size(); ++i) {
