@@ -178,7 +178,7 @@ def LowerKernelsToGPUPass : Pass<"ff-lower-kernels-to-gpu", "::mlir::ModuleOp"> 
 
     Results do not depend on the order in which blocks run. Numbers are stored and
     computed as by `ff-lower-kernels`, with the same polynomials. There is no code
-    for exp, log, tanh, erf, sin and cos of f64 nor for powf: the pass fails.
+    for exp, log, tanh, erf, sin, cos and powf of f64: the pass fails.
 
     Before:
     ```mlir

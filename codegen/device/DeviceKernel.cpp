@@ -293,13 +293,17 @@ Value DeviceKernel::emitScalar(Operation *inner, ValueRange operands) {
           cast<FloatAttr>(scalar).getValue().bitcastToAPInt().getZExtValue()));
     return k->b.create<arith::ConstantOp>(k->loc, scalar);
   }
+  Type element = elementOf(inner);
+  if (isa<math::PowFOp>(inner) && !element.isF64())
+    return k->narrow(
+        power(k->widen(operands[0], element), k->widen(operands[1], element)),
+        element);
   // What has no instruction and no polynomial would become a call of libdevice.
-  bool isWide = elementOf(inner).isF64();
-  if ((isWide && isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp,
-                     math::SinOp, math::CosOp>(inner)) ||
-      isa<math::PowFOp>(inner)) {
+  if (element.isF64() &&
+      isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp, math::SinOp,
+          math::CosOp, math::PowFOp>(inner)) {
     if (!isFailed)
-      inner->emitError() << "has no device code for " << elementOf(inner);
+      inner->emitError() << "has no device code for " << element;
     isFailed = true;
   }
   return emitElementwise(*k, inner, operands, 1);

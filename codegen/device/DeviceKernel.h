@@ -109,6 +109,7 @@ private:
   llvm::SmallVector<mlir::Value> at(mlir::Value value, Place &place);
   llvm::SmallVector<mlir::Value> compute(mlir::Value value, Place &place);
   mlir::Value emitScalar(mlir::Operation *op, mlir::ValueRange operands);
+  mlir::Value power(mlir::Value x, mlir::Value y);
   /// Reads what `values` need at `places` before anything is computed.
   void readAhead(llvm::ArrayRef<mlir::Value> values,
                  llvm::MutableArrayRef<Place> places);

@@ -93,3 +93,29 @@ func.func @columns_of_a_view(%a: tensor<40x6x50xf32>) -> tensor<6x40xf32> {
   %0 = ff.reduce <sum> %m dims [0] : tensor<50x6x40xf32> to tensor<6x40xf32>
   return %0 : tensor<6x40xf32>
 }
+func.func @powers_of_negative(%a: tensor<300xf32>) -> (tensor<300xf32>, tensor<300xf32>, tensor<300xf32>) {
+  %two = arith.constant dense<2.0> : tensor<300xf32>
+  %three = arith.constant dense<3.0> : tensor<300xf32>
+  %half = arith.constant dense<0.5> : tensor<300xf32>
+  %0 = math.powf %a, %two : tensor<300xf32>
+  %1 = math.powf %a, %three : tensor<300xf32>
+  %2 = math.powf %a, %half : tensor<300xf32>
+  return %0, %1, %2 : tensor<300xf32>, tensor<300xf32>, tensor<300xf32>
+}
+func.func @powers_at_bounds() -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
+  %zero = arith.constant dense<0.0> : tensor<3xf32>
+  %minus = arith.constant dense<-1.0> : tensor<3xf32>
+  %two = arith.constant dense<2.0> : tensor<3xf32>
+  %large = arith.constant dense<300.0> : tensor<3xf32>
+  %0 = math.powf %zero, %minus : tensor<3xf32>
+  %1 = math.powf %zero, %two : tensor<3xf32>
+  %2 = math.powf %zero, %zero : tensor<3xf32>
+  %3 = math.powf %large, %zero : tensor<3xf32>
+  return %0, %1, %2, %3 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+}
+// Large exponents, where the error of a logarithm of f32 would show.
+func.func @large_powers(%a: tensor<300xf32>) -> tensor<300xf32> attributes {test.range = [1.0, 1.5]} {
+  %e = arith.constant dense<100.5> : tensor<300xf32>
+  %0 = math.powf %a, %e : tensor<300xf32>
+  return %0 : tensor<300xf32>
+}
