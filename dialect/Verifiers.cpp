@@ -517,8 +517,7 @@ LogicalResult FusedOp::verify() {
   return success();
 }
 
-LogicalResult
-LaunchDeviceOp::verifySymbolUses(SymbolTableCollection &tables) {
+LogicalResult LaunchDeviceOp::verifySymbolUses(SymbolTableCollection &tables) {
   auto module = (*this)->getParentOfType<ModuleOp>();
   auto kernel = dyn_cast_or_null<FunctionOpInterface>(
       tables.lookupSymbolIn(module, getKernelAttr()));

@@ -140,6 +140,9 @@ void LowerKernelsToGPU::runOnOperation() {
       &getContext(), /*optLevel=*/3, "nvptx64-nvidia-cuda", chip, "+ptx78");
   device = b.create<gpu::GPUModuleOp>(loc, "kernels",
                                       b.getArrayAttr(Attribute(target)));
+  // A function of the program may have the name.
+  device->remove();
+  SymbolTable(getOperation()).insert(device);
   // Its size is an argument of the launch.
   OpBuilder inner = OpBuilder::atBlockBegin(device.getBody());
   inner.create<LLVM::GlobalOp>(loc, LLVM::LLVMArrayType::get(b.getI8Type(), 0),
