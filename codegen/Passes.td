@@ -157,4 +157,56 @@ def LowerKernelsPass : Pass<"ff-lower-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
+//===----------------------------------------------------------------------===//
+// Kernels of a GPU
+//===----------------------------------------------------------------------===//
+
+def LowerKernelsToGPUPass : Pass<"ff-lower-kernels-to-gpu", "::mlir::ModuleOp"> {
+  let summary = "turns ff.fused into kernels of a GPU and launches";
+  let description = [{
+    Each becomes an `ff.launch_device` of a `gpu.func` in one `gpu.module`; equal
+    kernels are emitted once. Attention stays. How dims fall on blocks and threads,
+    and why, is in docs/decisions/0010-kernels-of-a-gpu.md:
+
+    - *elementwise* and *concatenations*: blocks of 256 threads in a stride of the
+      grid; a thread has a few places of up to 16 bytes;
+    - *rows*: a part of a warp, a warp or a block for each row, which is read once
+      where it fits into registers;
+    - *columns*: tiles, whose rows of threads are joined in shared memory. Where
+      the columns are too few for the chip, they are cut into parts and a second
+      launch adds up the sums of the parts.
+
+    Results do not depend on the order in which blocks run. Numbers are stored and
+    computed as by `ff-lower-kernels`, with the same polynomials. There is no code
+    for exp, log, tanh, erf, sin, cos and powf of f64: the pass fails.
+
+    Before:
+    ```mlir
+    %e = ff.fused (%x) domain [2048, 128] reduced 0 : (tensor<2048x128xf32>) -> tensor<2048x128xf32> {
+    ^bb0(%0: tensor<2048x128xf32>):
+      %1 = math.exp %0 : tensor<2048x128xf32>
+      ff.yield %1 : tensor<2048x128xf32>
+    }
+    ```
+    After:
+    ```mlir
+    %e = ff.launch_device @kernels::@kernel_0(%x) blocks 256 threads 256 shared 0 : (tensor<2048x128xf32>) -> tensor<2048x128xf32>
+    ...
+    gpu.module @kernels [#nvvm.target<O = 3, chip = "sm_90", features = "+ptx78">] {
+      llvm.mlir.global external @ff_shared() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
+      gpu.func @kernel_0(%x: !llvm.ptr {llvm.noalias, llvm.readonly}, %e: !llvm.ptr {llvm.noalias}) kernel attributes {known_block_size = array<i32: 256, 1, 1>, nvvm.minctasm = 2 : i32} {
+    ```
+  }];
+  let dependentDialects = ["::ff::FFDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::NVVM::NVVMDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+  let options = [
+    Option<"chip", "chip", "std::string", /*default=*/"\"sm_90\"",
+           "The chip to compile for: sm_80 or sm_90">
+  ];
+}
+
 #endif // FF_CODEGEN_PASSES_TD

@@ -44,7 +44,7 @@ double ff::countFlops(Operation *op) {
         return 5 * attentionProduct(attention.getQuery(), attention.getKey(),
                                     attention.getCausal());
       })
-      .Case([](LaunchOp launch) {
+      .Case<LaunchOp, LaunchDeviceOp>([](Operation *launch) {
         auto flops = launch->getAttrOfType<FloatAttr>(kFlopsAttr);
         return flops ? flops.getValueAsDouble() : 0.0;
       })

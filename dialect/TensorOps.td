@@ -590,4 +590,28 @@ def FF_LaunchOp : FF_TensorOp<"launch", [
   }];
 }
 
+def FF_LaunchDeviceOp : FF_TensorOp<"launch_device", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs a kernel of a GPU";
+  let description = [{
+    `kernel` is a function of a `gpu.module`. Its parameters are pointers to the
+    operands, then to the results, in this order, each row-major and aligned to 16
+    bytes (an operand that is a slice, to what its offset leaves of them). It runs in
+    `blocks` blocks of `threads` threads, with `shared` bytes of dynamic shared
+    memory in each. The results share no memory with the operands.
+
+    Example:
+    ```mlir
+    %y = ff.launch_device @kernels::@kernel_0(%x) blocks 256 threads 128 shared 0 : (tensor<2048x128xf32>) -> tensor<2048x128xf32>
+    ```
+  }];
+  let arguments = (ins SymbolRefAttr:$kernel, Variadic<FF_Tensor>:$inputs,
+                       I64Attr:$blocks, I64Attr:$threads, I64Attr:$shared);
+  let results = (outs Variadic<FF_Tensor>:$outputs);
+  let assemblyFormat = [{
+    $kernel `(` $inputs `)` `blocks` $blocks `threads` $threads `shared` $shared
+    attr-dict `:` functional-type($inputs, $outputs)
+  }];
+}
+
 #endif // FF_DIALECT_TENSOR_OPS_TD

@@ -517,6 +517,20 @@ LogicalResult FusedOp::verify() {
   return success();
 }
 
+LogicalResult LaunchDeviceOp::verifySymbolUses(SymbolTableCollection &tables) {
+  auto module = (*this)->getParentOfType<ModuleOp>();
+  auto kernel = dyn_cast_or_null<FunctionOpInterface>(
+      tables.lookupSymbolIn(module, getKernelAttr()));
+  if (!kernel)
+    return emitOpError() << getKernelAttr() << " is not a function";
+  if (kernel.getNumArguments() != getNumOperands() + getNumResults())
+    return emitOpError() << getKernelAttr() << " has "
+                         << kernel.getNumArguments() << " parameters for "
+                         << getNumOperands() << " operands and "
+                         << getNumResults() << " results";
+  return success();
+}
+
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
   auto module = (*this)->getParentOfType<ModuleOp>();
   if (!isa_and_nonnull<FunctionOpInterface>(

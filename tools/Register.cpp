@@ -24,7 +24,9 @@
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -36,8 +38,8 @@ using namespace mlir;
 
 void ff::registerDialects(DialectRegistry &registry) {
   registry.insert<FFDialect, arith::ArithDialect, func::FuncDialect,
-                  LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect,
-                  vector::VectorDialect>();
+                  gpu::GPUDialect, LLVM::LLVMDialect, math::MathDialect,
+                  NVVM::NVVMDialect, scf::SCFDialect, vector::VectorDialect>();
   registerUpstreamGradients(registry);
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);

@@ -9,7 +9,7 @@
 // Arithmetic on bf16 and f16 is done in f32 and rounded once. Rounding to bf16
 // is integer arithmetic, on machines with an instruction for it too: that
 // instruction takes subnormal numbers for zero, and results would depend on the
-// machine.
+// machine. The instruction of GPUs has no such flaw.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +52,7 @@ Value KernelBuilder::narrow(Value number, Type element) {
     return number;
   int64_t lanes = lanesOfValue(number);
   Type result = vectorOf(element, lanes);
-  if (element.isF16()) {
+  if (element.isF16() || roundsToBF16) {
     Value half =
         b.create<arith::TruncFOp>(loc, literalType(element, lanes), number);
     return b.create<arith::BitcastOp>(loc, result, half);

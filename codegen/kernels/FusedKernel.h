@@ -155,6 +155,11 @@ private:
   llvm::DenseMap<mlir::Value, Access> stashAccess;
 };
 
+/// The root of `view` from its first element on. The offset is the launch's and
+/// not the kernel's, so that views of other places share kernels.
+mlir::Value startOf(mlir::OpBuilder &builder, mlir::Location loc,
+                    const StridedView &view);
+
 /// The element type of the result of `op`.
 mlir::Type elementOf(mlir::Operation *op);
 

@@ -48,6 +48,10 @@ KernelBuilder::KernelBuilder(func::FuncOp kernel, int64_t vectorBytes)
   b.setInsertionPointToStart(entry);
 }
 
+KernelBuilder::KernelBuilder(Block *entry, Location loc)
+    : b(OpBuilder::atBlockEnd(entry)), loc(loc), vectorBytes(16), entry(entry),
+      roundsToBF16(true) {}
+
 void KernelBuilder::finish() { b.create<func::ReturnOp>(loc); }
 
 int64_t KernelBuilder::lanesOf(Type type) const {

@@ -27,6 +27,9 @@ class KernelBuilder {
 public:
   /// Starts the body of `kernel`.
   KernelBuilder(mlir::func::FuncOp kernel, int64_t vectorBytes);
+  /// Builds scalars at the end of `entry`, the first block of a kernel of a
+  /// GPU.
+  KernelBuilder(mlir::Block *entry, mlir::Location loc);
 
   mlir::OpBuilder b;
   mlir::Location loc;
@@ -102,6 +105,8 @@ public:
 private:
   mlir::Block *entry;
   mlir::Value buffers;
+  /// Whether the target rounds to bf16 as IEEE 754 does; see Elementwise.cpp.
+  bool roundsToBF16 = false;
   llvm::DenseMap<int64_t, mlir::Value> indices;
 };
 

@@ -72,10 +72,7 @@ LowerKernels::kernelFor(Location loc, const std::string &key,
   return symbol = FlatSymbolRefAttr::get(function.getSymNameAttr());
 }
 
-/// The root of `view` from its first element on. The offset is the launch's and
-/// not the kernel's, so that views of other places share kernels.
-static Value startOf(OpBuilder &builder, Location loc,
-                     const StridedView &view) {
+Value ff::startOf(OpBuilder &builder, Location loc, const StridedView &view) {
   if (view.offset == 0)
     return view.root;
   auto type = tensorType(view.root);

@@ -221,3 +221,26 @@ ff.component @net attributes {module = "Net", train = #ff.train<full>} {
 }
 // expected-error @below {{'v' ends at element 20 of its group, beyond 16}}
 ff.unit @net.root of @net groups [#ff.group<f32, trainable = true, reduce = f32, numel = 16, params = ["v"], offsets = [0]>] {root}
+
+// -----
+
+func.func @launch_device(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{@kernels::@missing is not a function}}
+  %0 = ff.launch_device @kernels::@missing(%x) blocks 1 threads 32 shared 0 : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+gpu.module @kernels {
+}
+
+// -----
+
+func.func @launch_device(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{@kernels::@kernel has 3 parameters for 1 operands and 1 results}}
+  %0 = ff.launch_device @kernels::@kernel(%x) blocks 1 threads 32 shared 0 : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+gpu.module @kernels {
+  gpu.func @kernel(%x: !llvm.ptr, %y: !llvm.ptr, %z: !llvm.ptr) kernel {
+    gpu.return
+  }
+}

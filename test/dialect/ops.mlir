@@ -91,7 +91,14 @@ func.func @kernels(%x: tensor<2x4xf32>) {
   }
   // CHECK: ff.launch @kernel(%{{.*}}) iterations 2 grain 1 : (tensor<2x4xf32>) -> tensor<2x4xf32>
   %z = ff.launch @kernel(%y) iterations 2 grain 1 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK: ff.launch_device @device::@device_kernel(%{{.*}}) blocks 2 threads 32 shared 0 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %d = ff.launch_device @device::@device_kernel(%z) blocks 2 threads 32 shared 0 : (tensor<2x4xf32>) -> tensor<2x4xf32>
   return
+}
+gpu.module @device {
+  gpu.func @device_kernel(%x: !llvm.ptr, %y: !llvm.ptr) kernel {
+    gpu.return
+  }
 }
 func.func private @kernel(!llvm.ptr, i64, i64)
 

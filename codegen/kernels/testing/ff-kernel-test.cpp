@@ -13,15 +13,13 @@
 // the interpreter stands in for the host program. Kernels run in uneven pieces,
 // which must not matter.
 //
-// Attributes on a function: test.tolerance (absolute and relative) of all
-// results, by default a few steps of their type; test.range = [lo, hi] of the
-// arguments; integers are in [0, hi] and wrap around.
+// TestTensors.h says which attributes a function may have.
 //
 //===----------------------------------------------------------------------===//
 
 #include "codegen/Passes.h"
 #include "codegen/host/Host.h"
-#include "codegen/reference/Interpreter.h"
+#include "codegen/kernels/testing/TestTensors.h"
 #include "dialect/FF.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -44,9 +42,6 @@
 #include "llvm/Support/TargetSelect.h"
 
 #include <chrono>
-#include <cmath>
-#include <cstring>
-#include <random>
 #include <thread>
 
 using namespace mlir;
@@ -70,54 +65,6 @@ static double seconds() {
   return std::chrono::duration<double>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
-}
-
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A tensor in its own element type, with a guard behind it.
-struct Buffer {
-  RankedTensorType type;
-  std::vector<char> bytes;
-
-  explicit Buffer(RankedTensorType type) : type(type) {
-    bytes.assign(type.getNumElements() * width() + kGuard, kFill);
-  }
-  size_t width() const {
-    return std::max(1u, type.getElementTypeBitWidth() / 8);
-  }
-  bool guardIsIntact() const {
-    return std::all_of(bytes.end() - kGuard, bytes.end(),
-                       [](char c) { return c == kFill; });
-  }
-
-  static constexpr size_t kGuard = 64;
-  static constexpr char kFill = 0x7b;
-};
-} // namespace
-
-static Buffer toBuffer(const HostTensor &tensor) {
-  Buffer buffer(tensor.type);
-  for (int64_t i = 0; i < tensor.size(); ++i) {
-    uint64_t bits = toBits(tensor.type.getElementType(), tensor.data[i]);
-    // Little endian, as all machines that kernels are made for.
-    std::memcpy(buffer.bytes.data() + i * buffer.width(), &bits,
-                buffer.width());
-  }
-  return buffer;
-}
-
-static HostTensor toTensor(Buffer &buffer) {
-  HostTensor tensor = filledTensor(buffer.type, 0);
-  for (int64_t i = 0; i < tensor.size(); ++i) {
-    uint64_t bits = 0;
-    std::memcpy(&bits, buffer.bytes.data() + i * buffer.width(),
-                buffer.width());
-    tensor.data[i] = fromBits(buffer.type.getElementType(), bits);
-  }
-  return tensor;
 }
 
 //===----------------------------------------------------------------------===//
@@ -234,59 +181,9 @@ runLaunch(LaunchOp op, ArrayRef<HostTensor> in, llvm::orc::LLJIT &jit) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-static HostTensor randomTensor(func::FuncOp function, RankedTensorType type,
-                               std::mt19937 &rng) {
-  double lo = -2, hi = 2;
-  if (auto range = function->getAttrOfType<ArrayAttr>("test.range")) {
-    lo = cast<FloatAttr>(range[0]).getValueAsDouble();
-    hi = cast<FloatAttr>(range[1]).getValueAsDouble();
-  }
-  HostTensor tensor = filledTensor(type, 0);
-  bool isFloat = isa<FloatType>(type.getElementType());
-  for (double &value : tensor.data) {
-    if (type.getElementType().isInteger(1))
-      value = rng() % 2;
-    else if (!isFloat)
-      value = rng() % (static_cast<int64_t>(hi) + 1);
-    else
-      value = std::uniform_real_distribution<double>(lo, hi)(rng);
-    value =
-        fromBits(type.getElementType(), toBits(type.getElementType(), value));
-  }
-  return tensor;
-}
-
-/// The largest difference, as a multiple of what is allowed.
-static double compareTensors(const HostTensor &want, const HostTensor &got,
-                             double tolerance) {
-  double worst = 0;
-  for (int64_t i = 0; i < want.size(); ++i) {
-    double a = want.data[i], b = got.data[i];
-    if (a == b || (std::isnan(a) && std::isnan(b)))
-      continue;
-    double error = std::fabs(a - b) / (tolerance * (1 + std::fabs(a)));
-    worst = std::max(worst, std::isnan(error) ? 1e30 : error);
-  }
-  return worst;
-}
-
-/// What a result of type `element` may differ by; integers are exact.
-static double toleranceOf(Type element) {
-  if (element.isF64())
-    return 1e-12;
-  if (element.isF32())
-    return 1e-5;
-  if (element.isBF16())
-    return 0x1p-7;
-  return element.isF16() ? 0x1p-10 : 0;
-}
-
 static bool testFunction(func::FuncOp function, ModuleOp lowered,
                          llvm::orc::LLJIT &jit) {
-  std::mt19937 rng(7);
-  std::vector<HostTensor> args;
-  for (Type type : function.getArgumentTypes())
-    args.push_back(randomTensor(function, cast<RankedTensorType>(type), rng));
+  std::vector<HostTensor> args = randomArguments(function);
   auto want = interpret(function, args);
   if (bench)
     llvm::outs() << function.getName() << "\n";
@@ -301,13 +198,9 @@ static bool testFunction(func::FuncOp function, ModuleOp lowered,
                        args, options);
   if (failed(want) || failed(got))
     return false;
-  auto given = function->getAttrOfType<FloatAttr>("test.tolerance");
   double worst = 0;
-  for (auto [a, b] : llvm::zip_equal(*want, *got)) {
-    double tolerance =
-        given ? given.getValueAsDouble() : toleranceOf(a.type.getElementType());
-    worst = std::max(worst, compareTensors(a, b, tolerance));
-  }
+  for (auto [a, b] : llvm::zip_equal(*want, *got))
+    worst = std::max(worst, compareTensors(function, a, b));
   bool passed = worst <= 1;
   llvm::outs() << function.getName() << ": " << (passed ? "ok" : "WRONG")
                << llvm::format(", %.2g of the tolerance\n", worst);

@@ -1,0 +1,162 @@
+//===- LowerKernelsToGPU.cpp - ff.fused into kernels of a GPU -------------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/Passes.h"
+#include "codegen/device/DeviceKernel.h"
+#include "codegen/kernels/FormKernels.h"
+#include "codegen/kernels/FusedKernel.h"
+#include "dialect/Flops.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace ff {
+#define GEN_PASS_DEF_LOWERKERNELSTOGPUPASS
+#include "codegen/Passes.h.inc"
+} // namespace ff
+
+using namespace mlir;
+using namespace ff;
+
+namespace {
+struct LowerKernelsToGPU
+    : ff::impl::LowerKernelsToGPUPassBase<LowerKernelsToGPU> {
+  using LowerKernelsToGPUPassBase::LowerKernelsToGPUPassBase;
+
+  void runOnOperation() override;
+
+private:
+  using Emit = llvm::function_ref<LogicalResult(gpu::GPUFuncOp)>;
+  LogicalResult lower(FusedOp op);
+  /// The kernel of `key`, made by `emit` where it is new.
+  SymbolRefAttr kernelFor(Location loc, const std::string &key, TypeRange in,
+                          TypeRange out, DeviceLaunch launch, Emit emit);
+
+  gpu::GPUModuleOp device;
+  llvm::StringMap<SymbolRefAttr> kernels;
+};
+} // namespace
+
+SymbolRefAttr LowerKernelsToGPU::kernelFor(Location loc, const std::string &key,
+                                           TypeRange in, TypeRange out,
+                                           DeviceLaunch launch, Emit emit) {
+  SymbolRefAttr &symbol = kernels[key];
+  if (symbol)
+    return symbol;
+  auto b = OpBuilder::atBlockTerminator(device.getBody());
+  SmallVector<Type> pointers(in.size() + out.size(),
+                             LLVM::LLVMPointerType::get(&getContext()));
+  std::string name = "kernel_" + std::to_string(kernels.size() - 1);
+  auto function =
+      b.create<gpu::GPUFuncOp>(loc, name, b.getFunctionType(pointers, {}));
+  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  function.setKnownBlockSizeAttr(
+      b.getDenseI32ArrayAttr({static_cast<int32_t>(launch.threads), 1, 1}));
+  // Left to itself, ptxas gives up registers for more blocks, and spills. Rows
+  // of a large block get up to 128 registers as well.
+  function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                    b.getI32IntegerAttr(launch.threads <= 256 ? 2 : 1));
+  // No results among the operands: they may be read through the cache for
+  // constant data, in any order.
+  for (size_t i = 0; i < pointers.size(); ++i) {
+    function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                        b.getUnitAttr());
+    if (i < in.size())
+      function.setArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName(),
+                          b.getUnitAttr());
+  }
+  if (failed(emit(function)))
+    return {};
+  return symbol = SymbolRefAttr::get(
+             device.getSymNameAttr(),
+             {FlatSymbolRefAttr::get(b.getStringAttr(name))});
+}
+
+LogicalResult LowerKernelsToGPU::lower(FusedOp op) {
+  // The host's plan of the loops knows what an ff.fused depends on.
+  FusedKernel host(op, /*vectorBytes=*/16);
+  DeviceKernel kernel(op, host.views());
+  std::string key = host.key();
+  for (const StridedView &view : host.views()) {
+    unsigned bits = tensorType(view.root).getElementTypeBitWidth();
+    int64_t bytes = view.offset * std::max(1u, bits / 8);
+    key += ":" + std::to_string(bytes % 16);
+  }
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  SmallVector<Value> inputs;
+  for (const StridedView &view : host.views())
+    inputs.push_back(startOf(b, loc, view));
+  SmallVector<Type> results(op.getResultTypes());
+  bool isSplit = kernel.parts() > 1;
+  if (isSplit)
+    results = kernel.partTypes();
+  auto launch = [&](const std::string &name, ValueRange operands,
+                    TypeRange types, DeviceLaunch shape,
+                    Emit emit) -> LaunchDeviceOp {
+    SymbolRefAttr symbol =
+        kernelFor(loc, name, operands.getTypes(), types, shape, emit);
+    if (!symbol)
+      return {};
+    return b.create<LaunchDeviceOp>(loc, types, symbol, operands, shape.blocks,
+                                    shape.threads, shape.sharedBytes);
+  };
+  LaunchDeviceOp last =
+      launch(key, inputs, results, kernel.launch(),
+             [&](gpu::GPUFuncOp function) { return kernel.emit(function); });
+  if (!last)
+    return failure();
+  if (double flops = countFlops(op))
+    last->setAttr(kFlopsAttr, b.getF64FloatAttr(flops));
+  if (isSplit)
+    last = launch(key + ":second", last.getResults(), op.getResultTypes(),
+                  kernel.secondLaunch(), [&](gpu::GPUFuncOp function) {
+                    return kernel.emitSecond(function);
+                  });
+  op->replaceAllUsesWith(last.getResults());
+  op->erase();
+  return success();
+}
+
+void LowerKernelsToGPU::runOnOperation() {
+  kernels.clear();
+  if (chip != "sm_80" && chip != "sm_90") {
+    getOperation().emitError()
+        << "chip must be sm_80 or sm_90, got " << chip.getValue();
+    return signalPassFailure();
+  }
+  auto b = OpBuilder::atBlockEnd(getOperation().getBody());
+  Location loc = getOperation().getLoc();
+  auto target = NVVM::NVVMTargetAttr::get(
+      &getContext(), /*optLevel=*/3, "nvptx64-nvidia-cuda", chip, "+ptx78");
+  device = b.create<gpu::GPUModuleOp>(loc, "kernels",
+                                      b.getArrayAttr(Attribute(target)));
+  // A function of the program may have the name.
+  device->remove();
+  SymbolTable(getOperation()).insert(device);
+  // Its size is an argument of the launch.
+  OpBuilder inner = OpBuilder::atBlockBegin(device.getBody());
+  inner.create<LLVM::GlobalOp>(loc, LLVM::LLVMArrayType::get(b.getI8Type(), 0),
+                               /*isConstant=*/false, LLVM::Linkage::External,
+                               kSharedSymbol, Attribute(), /*alignment=*/16,
+                               /*addrSpace=*/3);
+  for (auto function : getOperation().getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    Block &block = function.front();
+    for (FusedOp op : llvm::make_early_inc_range(block.getOps<FusedOp>()))
+      if (failed(lower(op)))
+        return signalPassFailure();
+    // Views are in the kernels now.
+    eraseUnused(block);
+  }
+}
