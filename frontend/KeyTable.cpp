@@ -9,6 +9,7 @@
 #include "frontend/KeyTable.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include <vector>
 
 using namespace ff::frontend;
 using llvm::ArrayRef;
@@ -157,60 +158,6 @@ static constexpr KeyInfo keys[] = {
      "Whether checkpoints hold the merged weights W + alpha / rank · B A as "
      "well.",
      "merge = true"},
-    // bundle.*.precision
-    {"bundle.*.precision", "compute_dtype", K::Choice, R::Any, "",
-     "fp32|fp64|bf16|fp16", "Dtype of activations in components.",
-     "compute_dtype = \"bf16\""},
-    {"bundle.*.precision", "trainable_parameters_dtype", K::Choice, R::Any, "",
-     "fp32|fp64|bf16|fp16",
-     "Dtype in which trained parameters are stored and saved. Default: fp32, "
-     "or fp64 where compute_dtype is that.",
-     "trainable_parameters_dtype = \"fp32\""},
-    {"bundle.*.precision", "frozen_parameters_dtype", K::Choice, R::Any, "",
-     "fp32|fp64|bf16|fp16",
-     "Dtype in which frozen parameters are stored. Default: each keeps the "
-     "dtype of its file.",
-     "frozen_parameters_dtype = \"bf16\""},
-    {"bundle.*.precision", "reduce_dtype", K::Choice, R::Any, "",
-     "fp32|fp64|bf16|fp16",
-     "Dtype in which gradients are reduced and accumulated. Default: fp32; "
-     "fp64 parameters are reduced in fp64.",
-     "reduce_dtype = \"fp32\""},
-    {"bundle.*.precision", "output_dtype", K::Choice, R::Any, "",
-     "fp32|fp64|bf16|fp16",
-     "Dtype of what a call of a component returns. Default: that of programs.",
-     "output_dtype = \"fp32\""},
-    {"bundle.*.precision", "master", K::Choice, R::Any, "", "auto|none",
-     "Whether parameters that are trained in bf16 or fp16 have fp32 masters, "
-     "which the optimizer updates.",
-     "master = \"none\""},
-    {"bundle.*.precision", "keep", K::StringTable, R::Any, "", "",
-     "Parameters with a dtype of their own, for storage and compute: pattern = "
-     "dtype, of which the first that matches counts. A pattern matches whole "
-     "parts of a name.",
-     "keep = { \"norm*\" = \"fp32\" }"},
-    // bundle.*.sharding
-    {"bundle.*.sharding", "units", K::Units, R::Any, "", "",
-     "What is gathered at once: \"blocks\" makes a unit of every instance of a "
-     "block module; { min_params = N } joins blocks up to that size; an array "
-     "of "
-     "patterns makes a unit of every module whose path one of them matches. "
-     "The "
-     "rest of each component is one unit.",
-     "units = { min_params = 10_000_000 }"},
-    {"bundle.*.sharding", "mixed_dtype", K::Choice, R::Any, "",
-     "split|promote|error",
-     "A unit with several storage dtypes: one group for each, or all in the "
-     "widest, or an error.",
-     "mixed_dtype = \"split\""},
-    {"bundle.*.sharding", "reshard_after_forward", K::Boolean, R::Any, "", "",
-     "Release gathered parameters after the forward pass and gather them again "
-     "for the backward pass.",
-     "reshard_after_forward = false"},
-    {"bundle.*.sharding", "strategy", K::Choice, R::Any, "", "shard|replicate",
-     "\"replicate\": every rank holds all parameters, and gradients are "
-     "all-reduced.",
-     "strategy = \"replicate\""},
     // precision
     {"precision", "compute_dtype", K::Choice, R::Any, "\"fp32\"",
      "fp32|fp64|bf16|fp16", "Dtype of activations in components.",
@@ -550,7 +497,27 @@ static constexpr RenamedKey renamed[] = {
 };
 
 ArrayRef<SectionInfo> ff::frontend::getSections() { return sections; }
-ArrayRef<KeyInfo> ff::frontend::getKeys() { return keys; }
+/// The table, and the sections of a component that override another one: the
+/// same keys, of which none has a default, since what is absent is that of the
+/// other section.
+ArrayRef<KeyInfo> ff::frontend::getKeys() {
+  static const auto *all = [] {
+    auto *result = new std::vector<KeyInfo>(std::begin(keys), std::end(keys));
+    for (const KeyInfo &key : keys) {
+      KeyInfo copy = key;
+      copy.fallback = "";
+      if (key.section == "precision")
+        copy.section = "bundle.*.precision";
+      else if (key.section == "sharding" && key.name != "max_buffer")
+        copy.section = "bundle.*.sharding";
+      else
+        continue;
+      result->push_back(copy);
+    }
+    return result;
+  }();
+  return *all;
+}
 ArrayRef<RenamedKey> ff::frontend::getRenamedKeys() { return renamed; }
 
 const SectionInfo *ff::frontend::findSection(StringRef section) {
@@ -560,10 +527,10 @@ const SectionInfo *ff::frontend::findSection(StringRef section) {
 }
 
 const KeyInfo *ff::frontend::findKey(StringRef section, StringRef name) {
-  const auto *it = llvm::find_if(keys, [&](const KeyInfo &k) {
+  const auto *it = llvm::find_if(getKeys(), [&](const KeyInfo &k) {
     return k.section == section && k.name == name;
   });
-  return it == std::end(keys) ? nullptr : it;
+  return it == getKeys().end() ? nullptr : it;
 }
 
 StringRef ff::frontend::describeType(KeyType type) {
