@@ -132,7 +132,7 @@ Val ff::frontend::emitAttention(Call &call) {
   OpBuilder &b = call.e.builder();
   auto lse = RankedTensorType::get(
       {q.shape()[0], q.shape()[2], q.shape()[1]},
-      isNarrow(compute) ? Float32Type::get(call.e.context) : compute);
+      isNarrowFloat(compute) ? Float32Type::get(call.e.context) : compute);
   auto op = b.create<AttentionOp>(call.e.location(call.loc),
                                   TypeRange{q.type(), lse}, q.tensor, k.tensor,
                                   v.tensor, b.getF64FloatAttr(scale),

@@ -131,7 +131,7 @@ Val Elaborator::addAdapter(Val result, const Val &input, const Val &weight,
 Val Elaborator::random(Distribution distribution, ArrayRef<int64_t> shape,
                        ArrayRef<StringRef> dims, Type element, SMLoc loc) {
   auto type = RankedTensorType::get(
-      shape, isNarrow(element) ? Type(builder().getF32Type()) : element);
+      shape, isNarrowFloat(element) ? Type(builder().getF32Type()) : element);
   if (function->isBlock) {
     // The callers draw it, so that each call has values of its own.
     function->draws.push_back({type, distribution});
@@ -194,7 +194,7 @@ static Val adaptDtype(Elaborator &e, const InputDecl &input, const Val &value,
   Type have = value.type().getElementType();
   Type want =
       input.dtype.empty() ? e.elementType : e.declaredDtype(input.dtype);
-  if (!want || want == have || !(isNarrow(want) || isNarrow(have)))
+  if (!want || want == have || !(isNarrowFloat(want) || isNarrowFloat(have)))
     return value;
   bool widens = have.getIntOrFloatBitWidth() < want.getIntOrFloatBitWidth();
   return input.dtype.empty() || widens ? e.convert(value, want, loc) : value;

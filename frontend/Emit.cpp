@@ -88,7 +88,7 @@ Val Elaborator::convert(const Val &value, Type element, SMLoc loc) {
 }
 
 Val Elaborator::widened(const Val &value, SMLoc loc) {
-  if (!value.isFloatTensor() || !isNarrow(value.type().getElementType()))
+  if (!value.isFloatTensor() || !isNarrowFloat(value.type().getElementType()))
     return value;
   return convert(value, builder().getF32Type(), loc);
 }
@@ -99,7 +99,7 @@ Type Elaborator::narrowDtype(ArrayRef<const Val *> operands) {
     if (!operand->isFloatTensor())
       continue;
     Type own = operand->type().getElementType();
-    if (!isNarrow(own) || (dtype && dtype != own))
+    if (!isNarrowFloat(own) || (dtype && dtype != own))
       return {};
     dtype = own;
   }
@@ -107,7 +107,7 @@ Type Elaborator::narrowDtype(ArrayRef<const Val *> operands) {
 }
 
 Val Elaborator::rounded(const Val &value, Type dtype, SMLoc loc) {
-  if (!value.isFloatTensor() || !isNarrow(dtype) ||
+  if (!value.isFloatTensor() || !isNarrowFloat(dtype) ||
       value.type().getElementType() == dtype)
     return value;
   Val result = convert(value, dtype, loc);
@@ -349,12 +349,6 @@ Val Elaborator::negate(const Val &value, SMLoc loc) {
 // Contractions
 //===----------------------------------------------------------------------===//
 
-/// The dtype of a product of matrices before it is rounded: that in which it is
-/// accumulated.
-static Type productType(Type compute) {
-  return isNarrow(compute) ? Float32Type::get(compute.getContext()) : compute;
-}
-
 Val Elaborator::linear(const Val &input, const Val &weight, const Val *bias,
                        SMLoc loc) {
   if (weight.rank() != 2 || input.rank() < 1 ||
@@ -382,7 +376,7 @@ Val Elaborator::linear(const Val &input, const Val &weight, const Val *bias,
   Val x = convert(input, compute, loc), w = convert(weight, compute, loc);
   Value flat = reshape(x.tensor, {rows, in}, loc);
   Value product = builder().create<MatmulOp>(
-      location(loc), RankedTensorType::get({rows, out}, productType(compute)),
+      location(loc), RankedTensorType::get({rows, out}, numberTypeOf(compute)),
       flat, w.tensor, /*transposeLhs=*/false, /*transposeRhs=*/true);
   Val result = Val::ofTensor(reshape(product, shape, loc), dims);
   if (bias)
@@ -420,7 +414,7 @@ Val Elaborator::matmul(const Val &lhs, const Val &rhs, bool transposeLhs,
   dims[lr - 2] = lhs.dimName(transposeLhs ? lr - 1 : lr - 2);
   dims[lr - 1] = rhs.dimName(transposeRhs ? rr - 2 : rr - 1);
   Value product = builder().create<MatmulOp>(
-      location(loc), RankedTensorType::get(shape, productType(elementType)),
+      location(loc), RankedTensorType::get(shape, numberTypeOf(elementType)),
       convert(lhs, elementType, loc).tensor,
       convert(rhs, elementType, loc).tensor, transposeLhs, transposeRhs);
   return rounded(Val::ofTensor(product, dims), elementType, loc);

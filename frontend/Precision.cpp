@@ -217,7 +217,7 @@ void Importer::setDerivedDtypes(ComponentParam &param, bool hasMaster) {
     return;
   }
   param.gather = narrower(param.storage, param.compute);
-  if (param.trainable && hasMaster && isNarrow(param.storage))
+  if (param.trainable && hasMaster && isNarrowFloat(param.storage))
     param.master = builder.getF32Type();
 }
 
@@ -274,7 +274,7 @@ void Importer::warnAboutPrecision(const ComponentInfo &info, bool hasMaster) {
       continue;
     trains = true;
     trainsFp16 |= param.compute.isF16();
-    if (isNarrow(param.storage) && !narrow)
+    if (isNarrowFloat(param.storage) && !narrow)
       narrow = &param;
   }
   const Node *master = componentNode(info, "precision", "master");
@@ -303,7 +303,7 @@ void Importer::warnAboutPrecision(const ComponentInfo &info, bool hasMaster) {
   const Node *reduce = componentNode(info, "precision", "reduce_dtype");
   Type reduceType = componentDtype(info, "reduce_dtype");
   int64_t parts = microBatch ? globalBatch / microBatch : 1;
-  if (isNarrow(reduceType) && parts >= 8)
+  if (isNarrowFloat(reduceType) && parts >= 8)
     diags
         .warning(reduce->loc, "gradients of " + Twine(parts) +
                                   " micro-batches are added up in " +
@@ -352,7 +352,7 @@ bool Importer::applyMixedDtype(ComponentInfo &info) {
     for (auto &[dtype, params] : unit.byDtype)
       for (ComponentParam *param : params) {
         // bf16 and fp16 together take fp32.
-        Type wide = unit.byDtype.size() > 1 && isNarrow(unit.widest)
+        Type wide = unit.byDtype.size() > 1 && isNarrowFloat(unit.widest)
                         ? Type(builder.getF32Type())
                         : unit.widest;
         if (dtype == wide)

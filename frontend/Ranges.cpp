@@ -267,34 +267,18 @@ ff::frontend::foldComparison(Value condition, llvm::ArrayRef<RangeFact> facts) {
        b = rangeOf(compare.getRhs(), facts);
   if (!a || !b)
     return std::nullopt;
-  switch (compare.getPredicate()) {
-  case arith::CmpFPredicate::OGE:
-    if (isAbove(*a, *b, /*orEqual=*/true))
-      return true;
-    if (isAbove(*b, *a, /*orEqual=*/false))
-      return false;
+  using P = arith::CmpFPredicate;
+  P predicate = compare.getPredicate();
+  if (predicate == P::OLE || predicate == P::OLT) // a <= b is b >= a
+    std::swap(a, b);
+  else if (predicate != P::OGE && predicate != P::OGT)
     return std::nullopt;
-  case arith::CmpFPredicate::OGT:
-    if (isAbove(*a, *b, /*orEqual=*/false))
-      return true;
-    if (isAbove(*b, *a, /*orEqual=*/true))
-      return false;
-    return std::nullopt;
-  case arith::CmpFPredicate::OLE:
-    if (isAbove(*b, *a, /*orEqual=*/true))
-      return true;
-    if (isAbove(*a, *b, /*orEqual=*/false))
-      return false;
-    return std::nullopt;
-  case arith::CmpFPredicate::OLT:
-    if (isAbove(*b, *a, /*orEqual=*/false))
-      return true;
-    if (isAbove(*a, *b, /*orEqual=*/true))
-      return false;
-    return std::nullopt;
-  default:
-    return std::nullopt;
-  }
+  bool orEqual = predicate == P::OGE || predicate == P::OLE;
+  if (isAbove(*a, *b, orEqual))
+    return true;
+  if (isAbove(*b, *a, !orEqual))
+    return false;
+  return std::nullopt;
 }
 
 std::string ff::frontend::describeRange(const NumberRange &range) {

@@ -158,8 +158,6 @@ std::string dtypeName(mlir::Type type);
 mlir::Type dtypeOf(mlir::MLIRContext *context, StringRef name);
 /// The type of a dtype as keys name it: "fp32", "fp64", "bf16", "fp16".
 mlir::Type dtypeOfKey(mlir::MLIRContext *context, StringRef name);
-/// Whether arithmetic on it is done in f32: bf16 and f16.
-inline bool isNarrow(mlir::Type type) { return type.isBF16() || type.isF16(); }
 
 } // namespace ff::frontend
 
