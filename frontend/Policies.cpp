@@ -93,7 +93,6 @@ DictionaryAttr Importer::buildPolicies() {
   addSchedulePolicy(attrs);
   NamedAttrList checkpoint(sectionAttr("checkpoint"));
   checkpoint.erase("max_shard_size"); // in the save table
-  checkpoint.set("merge", builder.getBoolAttr(false));
   attrs.set("checkpoint", checkpoint.getDictionary(context));
   attrs.set("log", sectionAttr("log"));
   addSamplePolicy(attrs);

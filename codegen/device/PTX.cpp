@@ -8,6 +8,8 @@
 
 #include "codegen/device/PTX.h"
 
+#include "codegen/OptimizeModule.h"
+
 // The headers of conversions declare passes without it.
 #include "mlir/Pass/Pass.h"
 
@@ -28,7 +30,6 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -77,25 +78,6 @@ static LogicalResult lowerToNVVM(ModuleOp module) {
   return second.run(module);
 }
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager lam;
-  llvm::FunctionAnalysisManager fam;
-  llvm::CGSCCAnalysisManager cgam;
-  llvm::ModuleAnalysisManager mam;
-  // Places are what a thread reads at once; the code is scalar between.
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
-  llvm::PassBuilder builder(&machine, tuning);
-  builder.registerModuleAnalyses(mam);
-  builder.registerCGSCCAnalyses(cgam);
-  builder.registerFunctionAnalyses(fam);
-  builder.registerLoopAnalyses(lam);
-  builder.crossRegisterProxies(lam, fam, cgam, mam);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
-      .run(module, mam);
-}
-
 llvm::Expected<std::string> ff::compileToPTX(gpu::GPUModuleOp kernels) {
   auto fail = [](const llvm::Twine &message) {
     return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
@@ -131,7 +113,7 @@ llvm::Expected<std::string> ff::compileToPTX(gpu::GPUModuleOp kernels) {
     return fail("the kernels have no LLVM IR");
   module->setDataLayout(machine->createDataLayout());
   module->setTargetTriple(triple);
-  optimize(*module, *machine);
+  optimizeModule(*module, *machine, /*level=*/2);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream os(text);
   llvm::legacy::PassManager codegen;

@@ -8,13 +8,14 @@
 
 #include "codegen/host/Host.h"
 
+#include "codegen/OptimizeModule.h"
+
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
@@ -55,30 +56,6 @@ createTargetMachine(const ObjectOptions &options) {
                             : llvm::CodeGenOptLevel::Less));
 }
 
-/// Kernels come vectorised; what is left is scalar cleaning.
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
-                     unsigned level) {
-  llvm::LoopAnalysisManager lam;
-  llvm::FunctionAnalysisManager fam;
-  llvm::CGSCCAnalysisManager cgam;
-  llvm::ModuleAnalysisManager mam;
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
-  llvm::PassBuilder builder(&machine, tuning);
-  builder.registerModuleAnalyses(mam);
-  builder.registerCGSCCAnalyses(cgam);
-  builder.registerFunctionAnalyses(fam);
-  builder.registerLoopAnalyses(lam);
-  builder.crossRegisterProxies(lam, fam, cgam, mam);
-  llvm::ModulePassManager passes =
-      level == 0 ? builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0)
-                 : builder.buildPerModuleDefaultPipeline(
-                       level == 1 ? llvm::OptimizationLevel::O1
-                                  : llvm::OptimizationLevel::O2);
-  passes.run(module, mam);
-}
-
 /// The optimised LLVM module and the machine it is for.
 static llvm::Expected<std::unique_ptr<llvm::Module>>
 translate(ModuleOp module, const ObjectOptions &options,
@@ -99,7 +76,7 @@ translate(ModuleOp module, const ObjectOptions &options,
     function.addFnAttr("target-features", machine.getTargetFeatureString());
     function.addFnAttr(llvm::Attribute::NoUnwind);
   }
-  optimize(*result, machine, options.optLevel);
+  optimizeModule(*result, machine, options.optLevel);
   return result;
 }
 

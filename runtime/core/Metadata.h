@@ -192,7 +192,6 @@ struct CheckpointPolicy {
   int64_t every = 0; ///< 0: never during the run
   int64_t keep = 1;
   bool atEnd = true;
-  bool merge = false; ///< write merged/ too
 };
 
 struct SampleInput {
@@ -241,7 +240,7 @@ struct Metadata {
 
   /// Whether checkpoints hold merged/COMPONENT.
   bool merges(const Component &component) const {
-    return component.lora && (component.lora->merge || checkpoint.merge);
+    return component.lora && component.lora->merge;
   }
 
   /// Group and parameter of that name in a component; nothing where there is

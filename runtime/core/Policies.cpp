@@ -84,7 +84,6 @@ CheckpointPolicy parseCheckpoint(Reader reader) {
   checkpoint.every = reader.get<int64_t>("every", 0);
   checkpoint.keep = reader.get<int64_t>("keep", 1);
   checkpoint.atEnd = reader.get<bool>("at_end", true);
-  checkpoint.merge = reader.get<bool>("merge", false);
   reader.finish();
   return checkpoint;
 }

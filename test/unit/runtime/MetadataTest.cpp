@@ -114,7 +114,6 @@ TEST(Metadata, ReadsSourcesSavesAndThePlan) {
   EXPECT_EQ(metadata.programs[0].flops, 1e9);
   EXPECT_FALSE(metadata.deviceMemory);
   EXPECT_EQ(metadata.hostMemory, 1 << 30);
-  EXPECT_FALSE(metadata.checkpoint.merge);
 }
 
 TEST(Metadata, BytesOfOtherTypesSpanTheirBytes) {

@@ -137,8 +137,6 @@ TEST(Save, MergeIsAnOption) {
   EXPECT_FALSE(fs::exists(run.out(step + "merged")));
   TinyRun other;
   makeLora(other);
-  other.metadata["components"][0]["lora"]["merge"] = false;
-  other.metadata["checkpoint"]["merge"] = true;
   train(other, "");
   EXPECT_TRUE(fs::exists(other.out(mergedModel)));
 }
