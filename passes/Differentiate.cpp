@@ -9,6 +9,7 @@
 #include "dialect/FF.h"
 #include "dialect/View.h"
 #include "passes/Passes.h"
+#include "passes/Residuals.h"
 #include "passes/Spec.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -365,115 +366,6 @@ Differentiator::backwardCall(func::CallOp call, OpBuilder &builder,
 //===----------------------------------------------------------------------===//
 // Variants of a block
 //===----------------------------------------------------------------------===//
-
-namespace {
-
-/// Decides what the forward of a block saves for its backward.
-class Residuals {
-public:
-  Residuals(func::FuncOp block, Block &forward)
-      : block(block), forward(forward) {}
-
-  /// Whether the backward can have `value` without saving it.
-  bool isAvailable(Value value);
-  /// Notes that `user`, in the backward, needs `value`.
-  void need(Value value, Operation *user);
-  /// What to save, in program order. To be called once, after all needs.
-  SmallVector<Value> getSaved();
-
-private:
-  /// Whether `value` is a parameter in another dtype: conversions of parameters
-  /// are cheap, and to keep them would keep a second copy of the parameters.
-  bool isOfParameters(Value value);
-
-  bool isForward(Value value) {
-    Operation *def = value.getDefiningOp();
-    return def && def->getBlock() == &forward;
-  }
-
-  func::FuncOp block;
-  Block &forward;
-  llvm::SetVector<Value> saved;
-  llvm::DenseMap<Value, bool> ofParameters;
-  SmallVector<Value> cheapNeeds;
-  llvm::DenseMap<Value, bool> available; ///< given `saved`
-};
-
-} // namespace
-
-/// Cheap to compute again: it fuses into the loop that uses it.
-static bool isCheap(Operation *op) {
-  return isViewOp(op) ||
-         isa<IotaOp, ActivationOp, LayerNormOp, RmsNormOp, StopGradientOp>(
-             op) ||
-         isa<arith::ArithDialect>(op->getDialect());
-}
-
-bool Residuals::isAvailable(Value value) {
-  if (saved.contains(value) || !isForward(value))
-    return true;
-  if (auto it = available.find(value); it != available.end())
-    return it->second;
-  Operation *def = value.getDefiningOp();
-  bool result =
-      isCheap(def) && llvm::all_of(def->getOperands(), [&](Value operand) {
-        return isAvailable(operand);
-      });
-  available[value] = result;
-  return result;
-}
-
-bool Residuals::isOfParameters(Value value) {
-  if (auto arg = dyn_cast<BlockArgument>(value))
-    return arg.getOwner() == &forward &&
-           block.getArgAttr(arg.getArgNumber(), kParamAttr);
-  if (auto it = ofParameters.find(value); it != ofParameters.end())
-    return it->second;
-  Operation *def = value.getDefiningOp();
-  bool constant = def->hasTrait<OpTrait::ConstantLike>() || isa<IotaOp>(def);
-  bool result =
-      constant || (isCheap(def) && def->getNumOperands() > 0 &&
-                   !isa<LayerNormOp, RmsNormOp>(def) &&
-                   llvm::all_of(def->getOperands(), [&](Value operand) {
-                     return isOfParameters(operand);
-                   }));
-  ofParameters[value] = result;
-  return result;
-}
-
-void Residuals::need(Value value, Operation *user) {
-  if (!isForward(value))
-    return;
-  Operation *def = value.getDefiningOp();
-  // To have a view is to have what it views.
-  if (isViewOp(def))
-    return need(def->getOperand(0), user);
-  // The operand of a contraction must lie in memory anyway: reading what the
-  // forward wrote is cheaper than writing it again.
-  bool constant = def->hasTrait<OpTrait::ConstantLike>() || isa<IotaOp>(def);
-  bool inMemory =
-      isViewOp(user) || isa<MatmulOp, AttentionBackwardOp, func::CallOp>(user);
-  if (!isCheap(def) || (inMemory && !constant && !isOfParameters(value)))
-    saved.insert(value);
-  else
-    cheapNeeds.push_back(value);
-}
-
-SmallVector<Value> Residuals::getSaved() {
-  for (Value value : cheapNeeds)
-    if (!isAvailable(value)) {
-      saved.insert(value);
-      available.clear();
-    }
-  SmallVector<Value> order(saved.begin(), saved.end());
-  llvm::sort(order, [](Value a, Value b) {
-    if (a.getDefiningOp() != b.getDefiningOp())
-      return a.getDefiningOp()->isBeforeInBlock(b.getDefiningOp());
-    return cast<OpResult>(a).getResultNumber() <
-           cast<OpResult>(b).getResultNumber();
-  });
-  return order;
-}
 
 /// Clones into the backward what it can compute again of the forward.
 static Value recompute(OpBuilder &b, Value value, IRMapping &mapping) {
