@@ -42,6 +42,15 @@ typedef struct ff_entry {
   void (*run)(ff_ctx *); ///< computes one micro-batch
 } ff_entry;
 
+/// The kernels of a program for a GPU. The driver compiles the PTX where the
+/// cubin does not fit the chip.
+typedef struct ff_device_image {
+  const char *ptx;   ///< text, with its end
+  int64_t ptx_bytes; ///< without the end
+  const void *cubin; ///< null where no ptxas was at hand
+  int64_t cubin_bytes;
+} ff_device_image;
+
 /// Element types, as in metadata: the values are part of the ABI.
 enum ff_dtype {
   FF_F32 = 0,
@@ -69,6 +78,11 @@ enum ff_distribution {
 /// result: kernels carry no state from one iteration to the next.
 void ff_rt_parallel_for(ff_ctx *ctx, ff_kernel_fn kernel, void *const *buffers,
                         int64_t n, int64_t grain);
+
+/// Launches kernel number `kernel` of the metadata on the device. `buffers`
+/// holds the device addresses of the operands and then of the results. Only for
+/// programs with a device image, which call it instead of ff_rt_parallel_for.
+void ff_rt_launch(ff_ctx *ctx, int32_t kernel, void *const *buffers);
 
 /// Runs matmul number `matmul` of the metadata: c = op(a · b [+ bias]).
 /// Shapes, strides, element types and the epilogue are fixed there. `bias` is
@@ -152,6 +166,13 @@ void ff_rt_reduce_wait(ff_ctx *ctx, int32_t unit);
 int ff_rt_main(int argc, char **argv, const char *metadata,
                const ff_entry *entries, int32_t numEntries);
 
+/// The same for programs whose kernels run on NVIDIA GPUs. All pointers that
+/// the calls above give and take are device addresses then, and calls return
+/// when their work is in order on the device's streams.
+int ff_rt_cuda_main(int argc, char **argv, const char *metadata,
+                    const ff_entry *entries, int32_t numEntries,
+                    const ff_device_image *image);
+
 #ifdef __cplusplus
 }
 #endif
@@ -160,6 +181,7 @@ int ff_rt_main(int argc, char **argv, const char *metadata,
 /// JIT and for the tests that hold the code generator to this list.
 #define FF_RT_CALLS(X)                                                         \
   X(ff_rt_parallel_for)                                                        \
+  X(ff_rt_launch)                                                              \
   X(ff_rt_matmul)                                                              \
   X(ff_rt_random)                                                              \
   X(ff_rt_embedding)                                                           \
@@ -175,6 +197,7 @@ int ff_rt_main(int argc, char **argv, const char *metadata,
   X(ff_rt_group_grad)                                                          \
   X(ff_rt_reduce_start)                                                        \
   X(ff_rt_reduce_wait)                                                         \
-  X(ff_rt_main)
+  X(ff_rt_main)                                                                \
+  X(ff_rt_cuda_main)
 
 #endif // FF_RUNTIME_ABI_FF_RT_H

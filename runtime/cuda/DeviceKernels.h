@@ -1,0 +1,132 @@
+//===- DeviceKernels.h - The runtime's own kernels ---------------------------
+//===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// What is the same in every program and so is no part of its device image: the
+// optimizer, random values, lookups, conversions. They are written in C++ for
+// the device (runtime/cuda/kernels) and compiled to PTX with the runtime.
+// All addresses are device addresses; all calls return at once and may be
+// captured in a graph. No result depends on the order in which blocks run.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FF_RUNTIME_CUDA_DEVICEKERNELS_H
+#define FF_RUNTIME_CUDA_DEVICEKERNELS_H
+
+#include "runtime/core/Dtype.h"
+#include "runtime/cuda/Driver.h"
+
+#include <memory>
+#include <vector>
+
+namespace ff::rt::cuda {
+
+/// What changes from one micro-batch to the next, in device memory, so that a
+/// captured graph stays valid.
+struct BatchScalars {
+  int64_t firstSample = 0;
+  double lossSeedF64 = 0;
+  float lossSeedF32 = 0;
+  int32_t counts = 0; ///< 0: a rank without a micro-batch in this round
+};
+
+/// What the host reads after a step; zero before it.
+struct StepRecord {
+  double lossSum = 0;   ///< over the micro-batches of the rank that count
+  double weightSum = 0; ///< likewise, of a program with sum and count
+  double sumOfSquares = 0;
+  int64_t nonfinite = 0;
+  int64_t firstNonfinite = 0; ///< 1 + index of the piece; 0: none
+  int64_t badIdRow = 0; ///< 1 + input row of an id outside its table; 0: none
+  int64_t badId = 0, badIdRows = 0; ///< that id, and the rows of the table
+};
+
+/// A trainable parameter, or what this rank has of it. Addresses of its first
+/// element, each aligned to 16 bytes; 0: not there.
+struct TrainedPiece {
+  CUdeviceptr master, grad, expAvg, expAvgSq, ema;
+  CUdeviceptr copy; ///< in the gathered dtype, where that is not the master's
+  int64_t count;
+  int64_t index; ///< in ownedPieces(), for StepRecord::firstNonfinite
+  bool decay;
+  bool inNorm; ///< this rank counts it in the norm
+  DType masterDtype, gradDtype, stateDtype, copyDtype;
+};
+
+/// The scalars of one AdamW step, as in runtime/train/Optimizer.cpp.
+struct AdamWScalars {
+  double beta1, beta2, eps;
+  double stepSize;   ///< lr / (1 - beta1^step)
+  double correction; ///< 1 / sqrt(1 - beta2^step)
+  double lr, weightDecay;
+  double gradScale; ///< clipping, and 1 / count
+  double emaDecay;
+};
+
+/// A run of zeros.
+struct ZeroRange {
+  CUdeviceptr begin;
+  int64_t bytes; ///< both multiples of 2
+};
+
+class DeviceKernels {
+public:
+  /// `pieces` may be empty (sampling).
+  explicit DeviceKernels(const std::vector<TrainedPiece> &pieces);
+  ~DeviceKernels();
+
+  /// As ff_rt_random, bit for bit.
+  void random(uint64_t seed, int32_t site, ff_distribution distribution,
+              DType dtype, CUdeviceptr scalars, int64_t batch,
+              int64_t perSample, CUdeviceptr out, const Stream &stream);
+  /// As ff_rt_embedding; an id outside the table reads row 0 and is noted in
+  /// `record`, the first row of them all.
+  void embedding(DType dtype, CUdeviceptr table, CUdeviceptr ids,
+                 CUdeviceptr out, int64_t n, int64_t rows, int64_t width,
+                 CUdeviceptr record, const Stream &stream);
+  /// As ff_rt_embedding_grad: sums in the order of rows.
+  void embeddingGrad(DType dtype, CUdeviceptr dout, CUdeviceptr ids,
+                     CUdeviceptr grad, int64_t n, int64_t rows, int64_t width,
+                     const Stream &stream);
+  /// As convertElements.
+  void convert(DType from, CUdeviceptr src, DType to, CUdeviceptr dst,
+               int64_t n, const Stream &stream);
+  /// As addElements: dst += src.
+  void add(DType from, CUdeviceptr src, DType to, CUdeviceptr dst, int64_t n,
+           const Stream &stream);
+  /// A table of ranges for zero(), made once; empty tables are allowed.
+  int addZeroTable(const std::vector<ZeroRange> &ranges);
+  void zero(int table, const Stream &stream);
+  /// Adds the results of a micro-batch that counts (scalars->counts) to the
+  /// record: the loss, and the weight where `weight` is not 0. f32 or f64.
+  void recordLoss(DType dtype, CUdeviceptr loss, CUdeviceptr weight,
+                  CUdeviceptr scalars, CUdeviceptr record,
+                  const Stream &stream);
+  /// Sum of squares and non-finite elements of all pieces in the norm.
+  void gradientStats(CUdeviceptr record, const Stream &stream);
+  /// grad *= scale, of all pieces.
+  void scaleGradients(double scale, const Stream &stream);
+  /// One AdamW step of all pieces, with EMA and copy: one launch for each
+  /// combination of dtypes.
+  void adamw(const AdamWScalars &scalars, const Stream &stream);
+  /// ema = master, copy = master: after loading.
+  void startEma(const Stream &stream);
+  void refreshCopies(const Stream &stream);
+
+  /// Bytes of device memory for the tables and partial sums, outside the arena.
+  size_t tableBytes() const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+} // namespace ff::rt::cuda
+
+#endif // FF_RUNTIME_CUDA_DEVICEKERNELS_H
