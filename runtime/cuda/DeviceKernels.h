@@ -75,10 +75,23 @@ struct ZeroRange {
   int64_t bytes; ///< both multiples of 2
 };
 
+/// Elements whose statistics are one partial sum, which never spans pieces.
+constexpr int64_t statsChunk = 16384;
+
+/// Bytes for the tables and partial sums of DeviceKernels, at most: a part of
+/// the arena, and so of the plan.
+constexpr size_t deviceTableBytes(int64_t pieces, int64_t elements,
+                                  int64_t zeroRanges) {
+  return static_cast<size_t>(256 * (pieces + 8) + 32 * (zeroRanges + 8) +
+                             48 * (elements / statsChunk + pieces + 8));
+}
+
 class DeviceKernels {
 public:
-  /// `pieces` may be empty (sampling).
-  explicit DeviceKernels(const std::vector<TrainedPiece> &pieces);
+  /// `pieces` may be empty (sampling). `tables` is aligned to 64 bytes and has
+  /// deviceTableBytes(pieces, their elements, all ranges of addZeroTable()).
+  DeviceKernels(const std::vector<TrainedPiece> &pieces, CUdeviceptr tables,
+                size_t tableBytes);
   ~DeviceKernels();
 
   /// As ff_rt_random, bit for bit.
@@ -118,9 +131,6 @@ public:
   /// ema = master, copy = master: after loading.
   void startEma(const Stream &stream);
   void refreshCopies(const Stream &stream);
-
-  /// Bytes of device memory for the tables and partial sums, outside the arena.
-  size_t tableBytes() const;
 
 private:
   struct State;
