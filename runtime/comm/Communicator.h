@@ -6,11 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Three groups of ranks exchange messages: the shard axis and the replicate
-// axis of the mesh, and the world. The collectives of an axis run on the
-// communication thread, those of the world on the step thread. Every rank calls
-// them in the same order; sums have a fixed order, so they are the same bits in
-// every run.
+// What the host of a rank exchanges with the others: a few bytes for each step,
+// and what checkpoints need. The collectives of parameters and gradients are
+// the target's own (runtime/cpu, runtime/cuda).
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,17 +30,6 @@ struct GatherPart {
   size_t bytesPerRank;
 };
 
-/// A gradient buffer of one chunk of `owned` elements for each rank of the
-/// shard axis, whose sum over the ranks goes to `sum`.
-struct ReducePart {
-  DType dtype; ///< of the buffer
-  const void *buffer;
-  int64_t owned;
-  DType sumDtype; ///< f32 or f64
-  void *sum;
-  bool overwrite; ///< the sum starts at zero, not at what `sum` holds
-};
-
 /// The axes of the mesh.
 enum class Axis { Shard, Replicate };
 
@@ -58,22 +45,13 @@ public:
   int shardIndex() const { return rank % static_cast<int>(mesh.shard); }
   int replicateIndex() const { return rank / static_cast<int>(mesh.shard); }
 
-  /// Fills the other parts of all buffers, over the shard axis.
+  /// Fills the other parts of all buffers, which are the host's, over the shard
+  /// axis.
   virtual void allGather(const std::vector<GatherPart> &parts) = 0;
-
-  /// Adds the chunks that belong to this rank, over the shard axis. `scratch`
-  /// holds two chunks of the largest part, each aligned to 64 bytes.
-  virtual void reduceScatter(const std::vector<ReducePart> &parts,
-                             void *scratch, size_t scratchBytes) = 0;
 
   int64_t size(Axis axis) const {
     return axis == Axis::Shard ? mesh.shard : mesh.replicate;
   }
-
-  /// Sums n elements of f32 or f64 in place over an axis; all its ranks get the
-  /// same bits. `scratch` holds two pieces of ceil(n / size of the axis).
-  virtual void allReduce(Axis axis, DType dtype, void *data, int64_t n,
-                         void *scratch, size_t scratchBytes) = 0;
 
   /// The byte strings of all ranks of the world, in the order of ranks.
   virtual std::vector<std::string> exchange(const std::string &mine) = 0;
@@ -86,9 +64,6 @@ public:
     return exchange(rank == 0 ? mine : std::string())[0];
   }
 };
-
-/// One rank alone: nothing to exchange.
-std::unique_ptr<Communicator> makeSoloCommunicator();
 
 } // namespace ff::rt
 

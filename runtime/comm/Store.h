@@ -24,11 +24,11 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <gloo/rendezvous/store.h>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace ff::rt {
 
@@ -38,19 +38,19 @@ class StoreServer;
 constexpr std::chrono::seconds joinTimeout{300};
 
 /// The store as one rank sees it. Rank 0 also runs the server.
-class RankStore : public gloo::rendezvous::Store {
+class RankStore {
 public:
   /// Connects, and returns when all ranks have. From then on fatal() ends all
   /// ranks, and the end of any rank ends this process.
   explicit RankStore(const LaunchInfo &info);
   /// Without leave() before, the others take it for the death of this rank.
-  ~RankStore() override;
+  ~RankStore();
 
-  void set(const std::string &key, const std::vector<char> &data) override;
-  std::vector<char> get(const std::string &key) override;
-  void wait(const std::vector<std::string> &keys) override;
+  void set(const std::string &key, const std::vector<char> &data);
+  std::vector<char> get(const std::string &key);
+  void wait(const std::vector<std::string> &keys);
   void wait(const std::vector<std::string> &keys,
-            const std::chrono::milliseconds &timeout) override;
+            const std::chrono::milliseconds &timeout);
 
   /// The address by which other ranks reach this machine.
   std::string localAddress() const;

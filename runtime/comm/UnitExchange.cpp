@@ -1,4 +1,5 @@
-//===- UnitExchange.cpp - Gathers and reduces units -----------------------===//
+//===- UnitExchange.cpp - Gathering and reducing of units -------------------
+//===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.
@@ -7,25 +8,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/UnitExchange.h"
-#include "runtime/compute/Threads.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
 
 namespace ff::rt {
 
-namespace {
-enum TaskKind { GatherTask, ReduceTask, ReplicateTask };
-} // namespace
-
 UnitExchange::UnitExchange(const Metadata &metadata, const Program &program,
-                           const Layout &layout, const Arena &arena,
-                           Communicator &comm)
+                           const Layout &layout, const Arena &arena)
     : metadata(metadata), program(program), layout(layout), arena(arena),
-      comm(comm), units(metadata.units.size()), gaps(metadata.groups.size()),
-      fresh(metadata.groups.size(), 1),
-      thread([this](const CommThread::Task &task) { runTask(task); },
-             comm.world() > 1) {
+      gaps(metadata.groups.size()), fresh(metadata.groups.size(), 1),
+      units(metadata.units.size()) {
   for (size_t i = 0; i < metadata.groups.size(); ++i) {
     const Group &group = metadata.groups[i];
     int64_t end = 0;
@@ -52,8 +45,8 @@ void UnitExchange::checkSlot(const std::vector<std::vector<int>> &slots,
 
 char *UnitExchange::gathered(int group, int slot) const {
   const GroupLayout &place = layout.groups[group];
-  if (place.aliased)
-    return arena.at<char>(place.master);
+  if (place.resident)
+    return arena.at<char>(place.copy.bytes ? place.copy : place.master);
   return arena.at<char>(layout.gatherSlots[slot]) + place.slotOffset;
 }
 
@@ -73,7 +66,7 @@ void UnitExchange::gatherStart(int unit, int slot) {
                    metadata.units[other].name);
   state.gather = State::Started;
   state.slot = slot;
-  state.gatherTicket = thread.push({GatherTask, unit, slot});
+  startGather(unit, slot);
 }
 
 void UnitExchange::gatherWait(int unit) {
@@ -81,7 +74,7 @@ void UnitExchange::gatherWait(int unit) {
   if (state.gather == State::Idle)
     failInternal("unit '{}' is awaited but not gathered",
                  metadata.units[unit].name);
-  thread.wait(state.gatherTicket);
+  awaitGather(unit);
   state.gather = State::Ready;
 }
 
@@ -118,7 +111,7 @@ void UnitExchange::reduceStart(int unit, int slot) {
   if (state.reducing)
     failInternal("unit '{}' is reduced twice", metadata.units[unit].name);
   state.reducing = true;
-  state.reduceTicket = thread.push({ReduceTask, unit, slot});
+  startReduce(unit, slot);
 }
 
 void UnitExchange::reduceWait(int unit) {
@@ -126,7 +119,7 @@ void UnitExchange::reduceWait(int unit) {
   if (!state.reducing)
     failInternal("unit '{}' is awaited but not reduced",
                  metadata.units[unit].name);
-  thread.wait(state.reduceTicket);
+  awaitReduce(unit);
   state.reducing = false;
 }
 
@@ -137,87 +130,7 @@ void UnitExchange::finishStep() {
     if (state.gather != State::Idle || state.reducing)
       failInternal("program '{}' ends while a unit is gathered or reduced",
                    program.name);
-  thread.wait(thread.push({ReplicateTask, 0, 0}));
-}
-
-void UnitExchange::runTask(const CommThread::Task &task) {
-  if (task.kind == GatherTask)
-    return gather(task.unit, task.slot);
-  if (task.kind == ReduceTask)
-    return reduce(task.unit, task.slot);
-  for (size_t i = 0; i < metadata.groups.size(); ++i) {
-    const GroupLayout &place = layout.groups[i];
-    if (!metadata.groups[i].trainable)
-      continue;
-    if (fresh[i]) // no micro-batch reduced it: its gradient is zero
-      std::memset(arena.at(place.grad), 0, place.grad.bytes);
-    // The sum over the shard axis of what is sharded was made by reduce().
-    for (Axis axis : {Axis::Shard, Axis::Replicate})
-      if (axis == Axis::Replicate || place.shards == 1)
-        comm.allReduce(axis, place.gradDtype, arena.at(place.grad), place.owned,
-                       arena.at(layout.collectives), layout.collectives.bytes);
-  }
-}
-
-void UnitExchange::gather(int unit, int slot) {
-  std::vector<GatherPart> parts;
-  for (int index : metadata.units[unit].groups) {
-    const Group &group = metadata.groups[index];
-    const GroupLayout &place = layout.groups[index];
-    if (place.aliased)
-      continue;
-    char *buffer = gathered(index, slot);
-    size_t bytes = static_cast<size_t>(place.owned) * dtypeSize(group.dtype);
-    char *own = buffer;
-    if (place.shards > 1)
-      own += bytes * static_cast<size_t>(comm.shardIndex());
-    const char *master = arena.at<char>(place.master);
-    auto convert = [&](int64_t begin, int64_t end) {
-      size_t at = static_cast<size_t>(begin);
-      convertElements(group.masterDtype,
-                      master + at * dtypeSize(group.masterDtype), group.dtype,
-                      own + at * dtypeSize(group.dtype), end - begin);
-    };
-    // The worker threads belong to the step thread.
-    if (comm.world() == 1)
-      parallelFor(place.owned, 1 << 14, convert);
-    else
-      convert(0, place.owned);
-    if (place.shards > 1 && bytes)
-      parts.push_back({buffer, bytes});
-  }
-  if (!parts.empty())
-    comm.allGather(parts);
-}
-
-void UnitExchange::reduce(int unit, int slot) {
-  std::vector<ReducePart> parts;
-  for (int index : metadata.units[unit].groups) {
-    const Group &group = metadata.groups[index];
-    const GroupLayout &place = layout.groups[index];
-    if (!group.trainable)
-      continue;
-    char *buffer = gradient(index, slot);
-    // Slots are shared, so the gaps hold what another unit left there.
-    size_t size = dtypeSize(group.reduceDtype);
-    for (const Gap &gap : gaps[index])
-      std::memset(buffer + static_cast<size_t>(gap.begin) * size, 0,
-                  static_cast<size_t>(gap.end - gap.begin) * size);
-    ReducePart part{group.reduceDtype,    buffer,
-                    place.owned,          place.gradDtype,
-                    arena.at(place.grad), fresh[index] != 0};
-    fresh[index] = 0;
-    if (place.shards == comm.mesh.shard) {
-      parts.push_back(part);
-      continue;
-    }
-    // Not sharded: the sum over ranks is made once, at the end of the step.
-    auto combine = part.overwrite ? convertElements : addElements;
-    combine(part.dtype, buffer, part.sumDtype, part.sum, part.owned);
-  }
-  if (!parts.empty())
-    comm.reduceScatter(parts, arena.at(layout.collectives),
-                       layout.collectives.bytes);
+  sumOverReplicas();
 }
 
 } // namespace ff::rt

@@ -1,4 +1,5 @@
-//===- UnitExchange.h - Gathers and reduces units ------------- -*- C++ -*-===//
+//===- UnitExchange.h - Gathering and reducing of units ---------------------
+//===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.
@@ -9,21 +10,19 @@
 #ifndef FF_RUNTIME_COMM_UNITEXCHANGE_H
 #define FF_RUNTIME_COMM_UNITEXCHANGE_H
 
-#include "runtime/comm/CommThread.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/Arena.h"
-
-#include <atomic>
 
 namespace ff::rt {
 
 /// The sharded parameters of a rank while a program runs. What generated code
 /// calls is checked against the slots of the program: a call out of turn is an
-/// internal Error.
+/// internal Error. How bytes move is the target's.
 class UnitExchange {
 public:
   UnitExchange(const Metadata &metadata, const Program &program,
-               const Layout &layout, const Arena &arena, Communicator &comm);
+               const Layout &layout, const Arena &arena);
+  virtual ~UnitExchange() = default;
 
   void gatherStart(int unit, int slot);
   void gatherWait(int unit);
@@ -41,24 +40,17 @@ public:
   /// micro-batches; the gradients of the step are complete after it.
   void finishStep();
 
-private:
-  enum class State { Idle, Started, Ready };
-  struct UnitState {
-    State gather = State::Idle;
-    int slot = -1;
-    uint64_t gatherTicket = 0;
-    bool reducing = false;
-    uint64_t reduceTicket = 0;
-  };
+protected:
   struct Gap {
-    int64_t begin, end;
+    int64_t begin, end; ///< elements
   };
 
-  void runTask(const CommThread::Task &task);
-  void gather(int unit, int slot);
-  void reduce(int unit, int slot);
-  void checkSlot(const std::vector<std::vector<int>> &slots, int unit, int slot,
-                 const char *what) const;
+  virtual void startGather(int unit, int slot) = 0;
+  virtual void awaitGather(int unit) = 0;
+  virtual void startReduce(int unit, int slot) = 0;
+  virtual void awaitReduce(int unit) = 0;
+  virtual void sumOverReplicas() = 0;
+
   char *gathered(int group, int slot) const;
   char *gradient(int group, int slot) const;
 
@@ -66,11 +58,23 @@ private:
   const Program &program;
   const Layout &layout;
   const Arena &arena;
-  Communicator &comm;
-  std::vector<UnitState> units;
-  std::vector<std::vector<Gap>> gaps; ///< of each trainable group
+  /// Of each group, what no parameter has: slots are shared, so they hold what
+  /// another unit left there.
+  std::vector<std::vector<Gap>> gaps;
   std::vector<char> fresh; ///< groups whose gradient slice is still stale
-  CommThread thread;       // last: it uses all of the above
+
+private:
+  enum class State { Idle, Started, Ready };
+  struct UnitState {
+    State gather = State::Idle;
+    int slot = -1;
+    bool reducing = false;
+  };
+
+  void checkSlot(const std::vector<std::vector<int>> &slots, int unit, int slot,
+                 const char *what) const;
+
+  std::vector<UnitState> units;
 };
 
 } // namespace ff::rt

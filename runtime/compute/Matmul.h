@@ -9,24 +9,12 @@
 #ifndef FF_RUNTIME_COMPUTE_MATMUL_H
 #define FF_RUNTIME_COMPUTE_MATMUL_H
 
-#include "runtime/core/Metadata.h"
+#include "runtime/compute/MatmulType.h"
 
 #include <memory>
 #include <vector>
 
 namespace ff::rt {
-
-/// The same matmul with as few batch dims as its strides allow: adjacent dims
-/// are merged, and a batch that only a and c have becomes rows. `swapped` says
-/// that a and b change places, because c is column major.
-struct FoldedMatmul {
-  MatmulType type;
-  bool swapped = false;
-};
-FoldedMatmul foldMatmul(MatmulType type);
-
-/// Floating-point operations of one call.
-double matmulFlops(const MatmulType &type);
 
 /// The primitives of all matmuls of a spec, created once.
 class Matmuls {

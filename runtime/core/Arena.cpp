@@ -13,7 +13,6 @@
 #include <cerrno>
 #include <cstring>
 #include <sys/mman.h>
-#include <utility>
 
 namespace ff::rt {
 
@@ -34,7 +33,8 @@ static bool populate(char *memory, size_t bytes) {
   return true;
 }
 
-Arena::Arena(size_t size) : bytes(size ? size : arenaAlignment) {
+HostArena::HostArena(size_t size)
+    : Arena(nullptr, size ? size : arenaAlignment) {
   size_t available = availableBytes();
   if (available && bytes > available)
     fail("a rank needs {} bytes of memory, the machine has {} available; fix: "
@@ -60,19 +60,18 @@ Arena::Arena(size_t size) : bytes(size ? size : arenaAlignment) {
   }
 }
 
-Arena::~Arena() {
-  if (base)
-    munmap(base, bytes);
+HostArena::~HostArena() { munmap(base, bytes); }
+
+void HostArena::read(const Region &region, size_t begin, size_t count,
+                     const Reader &body) const {
+  if (count)
+    body(at<char>(region) + begin, 0, count);
 }
 
-Arena::Arena(Arena &&other) noexcept
-    : base(std::exchange(other.base, nullptr)),
-      bytes(std::exchange(other.bytes, 0)) {}
-
-Arena &Arena::operator=(Arena &&other) noexcept {
-  std::swap(base, other.base);
-  std::swap(bytes, other.bytes);
-  return *this;
+void HostArena::write(const Region &region, size_t begin, size_t count,
+                      const Writer &body) const {
+  if (count)
+    body(at<char>(region) + begin, 0, count);
 }
 
 } // namespace ff::rt

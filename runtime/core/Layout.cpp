@@ -43,7 +43,7 @@ void placeInSlots(const Metadata &metadata, Layout &layout) {
       size_t elements = static_cast<size_t>(place.whole());
       place.slotOffset = gathered;
       place.gradSlotOffset = gradients;
-      if (!place.aliased)
+      if (!place.resident)
         gathered += alignUp(elements * dtypeSize(group.dtype));
       if (group.trainable)
         gradients += alignUp(elements * dtypeSize(group.reduceDtype));
@@ -60,7 +60,7 @@ size_t unitSlotBytes(const Metadata &metadata, const Layout &layout, int unit,
     size_t elements = static_cast<size_t>(place.whole());
     if (gradients && group.trainable)
       bytes += alignUp(elements * dtypeSize(group.reduceDtype));
-    if (!gradients && !place.aliased)
+    if (!gradients && !place.resident)
       bytes += alignUp(elements * dtypeSize(group.dtype));
   }
   return bytes;
@@ -79,6 +79,11 @@ void takeSlots(const Metadata &metadata,
   }
 }
 
+/// Whether the optimizer writes a copy of the slice in the gathered dtype.
+bool isCopied(const Metadata &metadata, const Group &group) {
+  return metadata.target && group.trainable && group.dtype != group.masterDtype;
+}
+
 void takeState(const Metadata &metadata, RunMode mode, Cursor &cursor,
                Layout &layout) {
   bool training = mode == RunMode::Train;
@@ -92,6 +97,10 @@ void takeState(const Metadata &metadata, RunMode mode, Cursor &cursor,
   // One kind behind the other, so that the plan is a short list.
   each([&](const Group &group, GroupLayout &place) {
     place.master = cursor.take(bytes(place, group.masterDtype));
+  });
+  each([&](const Group &group, GroupLayout &place) {
+    if (isCopied(metadata, group))
+      place.copy = cursor.take(bytes(place, group.dtype));
   });
   if (!training)
     return;
@@ -141,13 +150,29 @@ size_t collectiveBytes(const Metadata &metadata, const MeshShape &mesh,
   return 2 * alignUp(largest);
 }
 
+/// The tables of one rank, at most: a rank may own a piece of every parameter.
+size_t recordsBytes(const Metadata &metadata, bool training,
+                    const Layout &layout) {
+  int64_t pieces = 0, elements = 0, gaps = 0;
+  for (size_t i = 0; training && i < metadata.groups.size(); ++i) {
+    const Group &group = metadata.groups[i];
+    if (!group.trainable)
+      continue;
+    pieces += static_cast<int64_t>(group.params.size());
+    gaps += static_cast<int64_t>(group.params.size()) + 1;
+    elements += layout.groups[i].owned;
+  }
+  return tablesOffset + deviceTableBytes(pieces, elements, gaps);
+}
+
 void takeInputsAndOutputs(const Program &program, Cursor &cursor,
                           Layout &layout) {
   for (const TensorType &input : program.inputs) {
     layout.inputOffsets.push_back(layout.inputSetBytes);
     layout.inputSetBytes += alignUp(input.bytes());
   }
-  layout.inputs = cursor.take(layout.inputSetBytes * inputSets);
+  layout.inputs = cursor.take(layout.inputSetBytes *
+                              (layout.onDevice ? deviceInputSets : inputSets));
   size_t outputBytes = 0;
   for (const TensorType &output : program.outputs) {
     layout.outputOffsets.push_back(outputBytes);
@@ -170,7 +195,9 @@ size_t hostBytes(const Metadata &metadata, RunMode mode, const Layout &layout) {
                   dtypeSize(layout.groups[group].stateDtype));
     largest = std::max(largest, bytes);
   }
-  return stagingBytes +
+  size_t inputs =
+      layout.onDevice ? inputSets * (layout.inputSetBytes + scalarBytes) : 0;
+  return stagingBytes * (layout.onDevice ? 2 : 1) + inputs +
          (largest ? largest + 2 * mergeChunk * sizeof(double) : 0);
 }
 
@@ -212,13 +239,15 @@ Layout computeLayout(const Metadata &metadata, const LayoutRequest &request) {
   const MeshShape &mesh = request.mesh;
   bool training = request.mode == RunMode::Train;
   Layout layout;
+  layout.onDevice = metadata.target.has_value();
   layout.groups.resize(metadata.groups.size());
   for (size_t i = 0; i < metadata.groups.size(); ++i) {
     const Group &group = metadata.groups[i];
     GroupLayout &place = layout.groups[i];
     place.shards = group.sharded ? mesh.shard : 1;
     place.owned = ownedElements(group.numel, place.shards);
-    place.aliased = place.shards == 1 && group.dtype == group.masterDtype;
+    place.resident = place.shards == 1 && (group.dtype == group.masterDtype ||
+                                           isCopied(metadata, group));
     place.stateDtype = wideDtype(group.masterDtype);
     place.gradDtype =
         group.reduceDtype == FF_F64 ? FF_F64 : wideDtype(group.masterDtype);
@@ -232,8 +261,13 @@ Layout computeLayout(const Metadata &metadata, const LayoutRequest &request) {
     takeSlots(metadata, program.gradSlots, true, cursor, layout);
   layout.activations = cursor.take(program.arenaBytes);
   takeInputsAndOutputs(program, cursor, layout);
-  if (training)
+  if (layout.onDevice) {
+    layout.collectives =
+        cursor.take(mesh.world() > 1 ? exchangeBytes * (mesh.world() + 1) : 0);
+    layout.records = cursor.take(recordsBytes(metadata, training, layout));
+  } else if (training) {
     layout.collectives = cursor.take(collectiveBytes(metadata, mesh, layout));
+  }
   layout.matmulScratch = cursor.take(request.matmulScratchBytes);
   layout.totalBytes = cursor.total();
   layout.hostBytes = hostBytes(metadata, request.mode, layout);
@@ -249,6 +283,7 @@ LayoutTotals totalsOf(const Metadata &metadata, const Layout &layout) {
     totals.gradients += place.grad.bytes;
     totals.moments += place.expAvg.bytes + place.expAvgSq.bytes;
     totals.ema += place.ema.bytes;
+    totals.copies += place.copy.bytes;
   }
   for (const Region &region : layout.gatherSlots)
     totals.gatherSlots += region.bytes;
@@ -266,9 +301,7 @@ void checkLimits(const Metadata &metadata, const Layout &layout) {
            bytes, key, metadata.spec, *limit);
   };
   check("device_memory", metadata.deviceMemory, layout.totalBytes);
-  // The device of this target is the host.
-  check("host_memory", metadata.hostMemory,
-        layout.totalBytes + layout.hostBytes);
+  check("host_memory", metadata.hostMemory, layout.peakHostBytes());
 }
 
 std::string formatLayout(const Metadata &metadata, const LayoutRequest &request,
@@ -280,20 +313,26 @@ std::string formatLayout(const Metadata &metadata, const LayoutRequest &request,
       {"gradients", totals.gradients},
       {"optimizer moments", totals.moments},
       {"ema", totals.ema},
+      {"compute copies", totals.copies},
       {"gather slots", totals.gatherSlots},
       {"gradient slots", totals.gradSlots},
       {"activations", layout.activations.bytes},
       {"inputs", layout.inputs.bytes},
       {"outputs", layout.outputs.bytes},
       {"collectives", layout.collectives.bytes},
-      {"matmul scratch", layout.matmulScratch.bytes}};
+      {"matmul scratch", layout.matmulScratch.bytes},
+      {"records", layout.records.bytes}};
   std::string text = fmt::format("memory of one rank, mesh replicate={} "
                                  "shard={}\n",
                                  request.mesh.replicate, request.mesh.shard);
   size_t named = 0;
   for (const auto &row : rows) {
-    text += fmt::format("  {:<20}{:>16} bytes\n", row.first, row.second);
+    bool ofDevice = row.second || layout.onDevice;
     named += row.second;
+    if (!ofDevice && (std::string_view(row.first) == "compute copies" ||
+                      std::string_view(row.first) == "records"))
+      continue;
+    text += fmt::format("  {:<20}{:>16} bytes\n", row.first, row.second);
   }
   text += fmt::format("  {:<20}{:>16} bytes\n", "alignment",
                       layout.totalBytes - named);

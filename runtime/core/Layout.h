@@ -36,6 +36,32 @@ constexpr int64_t mergeChunk = 1 << 17;
 /// Input sets of a program: one in use and two that are read ahead.
 constexpr int inputSets = 3;
 
+/// On a GPU: sets in its memory, one in use and one that is copied; the others
+/// are in page-locked memory of the host.
+constexpr int deviceInputSets = 2;
+
+/// On a GPU: workspace of its matmul library, for every chip, since the plan
+/// does not depend on the machine. NVIDIA recommends as much for sm_90.
+constexpr size_t deviceMatmulScratch = size_t{32} << 20;
+
+/// On a GPU: bytes that a rank sends in one exchange of the hosts.
+constexpr size_t exchangeBytes = 4096;
+
+/// Elements of a parameter whose gradient statistics are one partial sum.
+constexpr int64_t statsChunk = 16384;
+
+/// Bytes for the tables and partial sums of the runtime's kernels on a GPU, at
+/// most.
+constexpr size_t deviceTableBytes(int64_t pieces, int64_t elements,
+                                  int64_t zeroRanges) {
+  return static_cast<size_t>(256 * (pieces + 8) + 32 * (zeroRanges + 8) +
+                             48 * (elements / statsChunk + pieces + 8));
+}
+
+/// Where the parts of Layout::records begin: what the host reads after a step,
+/// what it writes before each micro-batch (one for each input set), tables.
+constexpr size_t recordBytes = 256, scalarBytes = 64, tablesOffset = 512;
+
 enum class RunMode { Train, Sample };
 
 /// Sizes of the mesh axes. Rank r has shard index r % shard and replicate index
@@ -64,13 +90,17 @@ struct Region {
 struct GroupLayout {
   int64_t owned = 0;  ///< elements of the slice of one rank
   int64_t shards = 1; ///< slices of the gathered buffer; 1: not sharded
-  /// The gathered buffer is the master slice itself: one slice and equal types.
-  bool aliased = false;
+  /// Nothing is gathered, since there is one slice: the buffer is the master
+  /// slice itself, or its copy.
+  bool resident = false;
   DType gradDtype = FF_F32;  ///< of the accumulated gradient slice
   DType stateDtype = FF_F32; ///< of moments and EMA
   size_t slotOffset = 0;     ///< of the gathered buffer in a gather slot
   size_t gradSlotOffset = 0; ///< of the gradient buffer in a gradient slot
   Region master, grad, expAvg, expAvgSq, ema;
+  /// On a GPU, of what is trained: the slice in the gathered dtype, where that
+  /// is not the master's. The optimizer writes both at once.
+  Region copy;
 
   /// Elements of the gathered buffer.
   int64_t whole() const { return owned * shards; }
@@ -83,10 +113,16 @@ struct Layout {
   std::vector<size_t> inputOffsets, outputOffsets;
   size_t inputSetBytes = 0;
   Region activations, inputs, outputs, collectives, matmulScratch;
+  Region records; ///< on a GPU: see recordBytes
   size_t totalBytes = 0;
   /// Bytes that a rank takes besides, at most: buffers of loading and saving,
-  /// not the files that are mapped.
+  /// not the files that are mapped. On a GPU also page-locked inputs.
   size_t hostBytes = 0;
+  bool onDevice = false; ///< the arena is not memory of the host
+
+  size_t peakHostBytes() const {
+    return hostBytes + (onDevice ? 0 : totalBytes);
+  }
 };
 
 /// The groups that hold adapters of the weights of a unit.
@@ -103,7 +139,7 @@ Layout computeLayout(const Metadata &metadata, const LayoutRequest &request);
 /// What the regions of a layout hold, in bytes.
 struct LayoutTotals {
   size_t trained = 0, frozen = 0; ///< slices of parameters
-  size_t gradients = 0, moments = 0, ema = 0;
+  size_t gradients = 0, moments = 0, ema = 0, copies = 0;
   size_t gatherSlots = 0, gradSlots = 0;
 };
 LayoutTotals totalsOf(const Metadata &metadata, const Layout &layout);

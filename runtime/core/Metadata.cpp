@@ -227,6 +227,30 @@ void parseModel(Reader &root, Metadata &metadata) {
             [&](Reader &r) { metadata.matmuls.push_back(parseMatmul(r)); });
 }
 
+void parseTarget(Reader &root, Metadata &metadata) {
+  if (!root.find("target"))
+    return;
+  Reader target = root.object("target");
+  auto kind = target.get<std::string>("kind");
+  if (kind != "cuda")
+    failInternal("metadata: unknown target '{}'", kind);
+  metadata.target = {target.get<std::string>("chip"),
+                     target.get<bool>("tf32", false)};
+  target.finish();
+  if (root.find("kernels"))
+    root.each("kernels", [&](Reader &r) {
+      KernelType kernel;
+      kernel.name = r.get<std::string>("name");
+      kernel.blocks = r.get<int64_t>("blocks");
+      kernel.threads = r.get<int>("threads");
+      kernel.sharedBytes = r.get<int>("shared_bytes");
+      kernel.buffers = r.get<int>("buffers");
+      kernel.bytes = r.get<int64_t>("bytes");
+      kernel.flops = r.get<double>("flops", 0.0);
+      metadata.kernels.push_back(std::move(kernel));
+    });
+}
+
 } // namespace
 
 int64_t Param::numel() const { return product(shape); }
@@ -278,6 +302,7 @@ Metadata parseMetadata(const std::string &text) {
   mesh.finish();
   parseModel(root, metadata);
   parsePolicies(root, metadata);
+  parseTarget(root, metadata);
   metadata.deviceMemory = root.maybe<int64_t>("device_memory");
   metadata.hostMemory = root.maybe<int64_t>("host_memory");
   root.finish();

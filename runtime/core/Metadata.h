@@ -159,6 +159,23 @@ struct MatmulType {
   DType resultDtype() const { return cDtype.value_or(dtype); }
 };
 
+/// A GPU that the programs were compiled for.
+struct TargetPolicy {
+  std::string chip; ///< such as "sm_90"
+  bool tf32 = false;
+};
+
+/// A kernel of the device image, with the shape of its launch.
+struct KernelType {
+  std::string name;
+  int64_t blocks = 1;
+  int threads = 1;
+  int sharedBytes = 0; ///< dynamic
+  int buffers = 0;
+  int64_t bytes = 0; ///< of all buffers
+  double flops = 0;
+};
+
 struct DataPolicy {
   std::vector<std::string> files;
   /// Input of the training program, tensor in the files.
@@ -231,6 +248,8 @@ struct Metadata {
   int64_t logEvery = 1;
   std::optional<SamplePolicy> sample;
   std::optional<int64_t> deviceMemory, hostMemory; ///< bytes; for the plan
+  std::optional<TargetPolicy> target; ///< none: the cores of the host
+  std::vector<KernelType> kernels;    ///< of its device image
 
   /// The program of that name; an internal Error where there is none.
   const Program &program(const std::string &programName) const;

@@ -7,13 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Plan.h"
-#include "runtime/compute/Matmul.h"
-#include "runtime/compute/Threads.h"
 #include "runtime/core/Error.h"
 #include "runtime/launch/Launch.h"
 #include "runtime/train/CheckpointFiles.h"
 #include "runtime/train/Data.h"
-#include "runtime/train/Optimizer.h"
+#include "runtime/train/Schedule.h"
 
 #include <algorithm>
 #include <cstring>
@@ -126,14 +124,14 @@ void addMemory(const Metadata &metadata, const Layout &layout, Plan &plan) {
   load.host = stagingBytes;
   step.gradients = totals.gradients + totals.gradSlots;
   step.activations = layout.activations.bytes + layout.inputs.bytes +
-                     layout.outputs.bytes + layout.matmulScratch.bytes;
-  step.gather = totals.gatherSlots + layout.collectives.bytes;
+                     layout.outputs.bytes + layout.matmulScratch.bytes +
+                     layout.records.bytes;
+  step.gather = totals.copies + totals.gatherSlots + layout.collectives.bytes;
   optimizer.gradients = totals.gradients;
   save.host = layout.hostBytes;
   plan.phases = {load, step, optimizer, save};
   plan.peakDeviceBytes = layout.totalBytes;
-  // The device of this target is the host: the arena is host memory, too.
-  plan.peakHostBytes = layout.totalBytes + layout.hostBytes;
+  plan.peakHostBytes = layout.peakHostBytes();
 }
 
 void addLargestBuffer(const Metadata &metadata, const Layout &layout,
@@ -315,59 +313,6 @@ Plan computePlan(const Metadata &metadata, const PlanRequest &request) {
   plan.deviceMemory = metadata.deviceMemory;
   plan.hostMemory = metadata.hostMemory;
   return plan;
-}
-
-//===----------------------------------------------------------------------===//
-// For the compiler
-//===----------------------------------------------------------------------===//
-
-template <typename Body>
-static auto orError(std::string &error, Body &&body)
-    -> std::optional<decltype(body())> {
-  try {
-    return body();
-  } catch (const std::exception &e) {
-    error = e.what();
-    return std::nullopt;
-  }
-}
-
-std::optional<Planner> Planner::create(const std::string &metadataText,
-                                       std::string &error) {
-  return orError(error, [&] {
-    Planner planner;
-    planner.data = parseMetadata(metadataText);
-    return planner;
-  });
-}
-
-int64_t Planner::defaultRanks() const {
-  return std::max<int64_t>(data.replicate, 1) *
-         std::max<int64_t>(data.shard, 1);
-}
-
-std::optional<Plan> Planner::plan(int64_t ranks, std::string &error) const {
-  auto mesh = orError(error, [&] {
-    return resolveMesh(data.replicate, data.shard,
-                       ranks ? ranks : defaultRanks());
-  });
-  return mesh ? planOnMesh(*mesh, error) : std::nullopt;
-}
-
-std::optional<Plan> Planner::planOnMesh(MeshShape mesh,
-                                        std::string &error) const {
-  return orError(error, [&] {
-    // As if all ranks ran on this machine: the scratch of a matmul depends on
-    // its threads.
-    setThreads(static_cast<int>(
-        std::max<int64_t>(availableCores() / mesh.world(), 1)));
-    PlanRequest request{mesh, matmulScratchBytes(data.matmuls), std::nullopt};
-    if (data.data)
-      request.samples = DataSet(data.data->files, data.data->fields,
-                                programOf(data, RunMode::Train).inputs)
-                            .size();
-    return computePlan(data, request);
-  });
 }
 
 std::string diskWarning(const Plan &plan) {

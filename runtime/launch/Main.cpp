@@ -6,10 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/comm/GlooCommunicator.h"
-#include "runtime/comm/Store.h"
-#include "runtime/compute/Matmul.h"
 #include "runtime/compute/Threads.h"
+#include "runtime/core/Backend.h"
 #include "runtime/core/Error.h"
 #include "runtime/launch/Launch.h"
 #include "runtime/train/DurableFile.h"
@@ -22,7 +20,8 @@ using namespace ff::rt;
 
 namespace {
 
-void printLayout(const Metadata &metadata, const Options &options) {
+void printLayout(const Metadata &metadata, const Options &options,
+                 Backend &backend) {
   int64_t world = options.ranks ? options.ranks : 1;
   // As runRank() does: the scratch of matmuls depends on it.
   setThreads(options.threads
@@ -30,7 +29,7 @@ void printLayout(const Metadata &metadata, const Options &options) {
                  : std::max(availableCores() / static_cast<int>(world), 1));
   LayoutRequest request{options.sample ? RunMode::Sample : RunMode::Train,
                         resolveMesh(metadata.replicate, metadata.shard, world),
-                        matmulScratchBytes(metadata.matmuls)};
+                        backend.matmulScratchBytes(metadata)};
   std::printf("%s",
               formatLayout(metadata, request, computeLayout(metadata, request))
                   .c_str());
@@ -38,7 +37,7 @@ void printLayout(const Metadata &metadata, const Options &options) {
 
 void runRank(const Metadata &metadata, const Options &options,
              const LaunchInfo &info, const ff_entry *entries,
-             int32_t numEntries) {
+             int32_t numEntries, Backend &backend) {
   std::unique_ptr<RankStore> store;
   if (info.world > 1)
     store = std::make_unique<RankStore>(info);
@@ -49,9 +48,8 @@ void runRank(const Metadata &metadata, const Options &options,
     MeshShape mesh =
         resolveMesh(metadata.replicate, metadata.shard, info.world);
     std::unique_ptr<Communicator> comm =
-        store ? makeGlooCommunicator(info, mesh, *store)
-              : makeSoloCommunicator();
-    RunSetup setup{metadata, options, *comm, entries, numEntries};
+        backend.connect(info, mesh, store.get());
+    RunSetup setup{metadata, options, backend, *comm, entries, numEntries};
     if (options.sample)
       runSampling(setup);
     else
@@ -64,8 +62,9 @@ void runRank(const Metadata &metadata, const Options &options,
 
 } // namespace
 
-int ff_rt_main(int argc, char **argv, const char *metadataText,
-               const ff_entry *entries, int32_t numEntries) {
+int ff::rt::runMain(int argc, char **argv, const char *metadataText,
+                    const ff_entry *entries, int32_t numEntries,
+                    Backend &backend) {
   return orFatal([&] {
     Metadata metadata = parseMetadata(metadataText);
     Options options;
@@ -73,7 +72,7 @@ int ff_rt_main(int argc, char **argv, const char *metadataText,
     if (!parseOptions(argc, argv, metadata, options, status))
       return status;
     if (options.printLayout) {
-      printLayout(metadata, options);
+      printLayout(metadata, options, backend);
       return 0;
     }
     if (options.ranks) // before they start, where it can be known
@@ -86,7 +85,7 @@ int ff_rt_main(int argc, char **argv, const char *metadataText,
     setErrorRank(info->rank);
     armFaults(info->rank);
     catchStopSignals();
-    runRank(metadata, options, *info, entries, numEntries);
+    runRank(metadata, options, *info, entries, numEntries, backend);
     return 0;
   });
 }

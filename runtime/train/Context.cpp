@@ -1,4 +1,5 @@
-//===- Context.cpp - State of a rank, calls of generated code -------------===//
+//===- Context.cpp - State of a rank, calls of generated code ---------------
+//===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.
@@ -7,47 +8,28 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/Context.h"
-#include "runtime/compute/Embedding.h"
-#include "runtime/compute/Random.h"
-#include "runtime/compute/Threads.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Memory.h"
 
 using namespace ff::rt;
 
-namespace {
-LayoutRequest makeRequest(RunMode mode, MeshShape mesh,
-                          const Matmuls &matmuls) {
-  return LayoutRequest{mode, mesh, matmuls.scratchBytes()};
-}
-
 /// The layout, once it is known that the spec allows it.
-Layout makeLayout(const Metadata &metadata, const LayoutRequest &request) {
-  Layout layout = computeLayout(metadata, request);
+static Layout makeLayout(const Metadata &metadata, RunMode mode,
+                         Backend &backend, MeshShape mesh) {
+  Layout layout = computeLayout(
+      metadata,
+      LayoutRequest{mode, mesh, backend.matmulScratchBytes(metadata)});
   checkLimits(metadata, layout);
   return layout;
 }
-} // namespace
 
-ff_ctx::ff_ctx(const Metadata &metadata, RunMode mode, Communicator &comm)
-    : metadata(metadata), program(programOf(metadata, mode)),
-      matmuls(metadata.matmuls),
-      layout(makeLayout(metadata, makeRequest(mode, comm.mesh, matmuls))),
-      baselineRss(residentBytes()), arena(layout.totalBytes), comm(comm),
-      units(metadata, program, layout, arena, comm) {
-  request = makeRequest(mode, comm.mesh, matmuls);
-  matmuls.setScratch(arena.at(layout.matmulScratch));
-  lossIsF64 = !program.outputs.empty() && program.outputs[0].dtype == FF_F64;
-}
-
-void ff_ctx::run(const ff_entry &entry, const char *batchInputs, int64_t first,
-                 double lossSeed) {
-  inputs = batchInputs;
-  firstSample = first;
-  lossSeedF64 = lossSeed;
-  lossSeedF32 = static_cast<float>(lossSeed);
-  entry.run(this);
-}
+ff_ctx::ff_ctx(const Metadata &metadata, RunMode mode, Backend &backend,
+               Communicator &comm)
+    : metadata(metadata), program(programOf(metadata, mode)), comm(comm),
+      layout(makeLayout(metadata, mode, backend, comm.mesh)),
+      baselineRss(residentBytes()),
+      device(backend.open(metadata, program, layout, comm)),
+      arena(device->arena()), units(device->units()) {}
 
 std::string ff_ctx::memoryReport() const {
   return fmt::format("{{\"arena_bytes\":{},\"planned_arena_bytes\":{},"
@@ -57,58 +39,69 @@ std::string ff_ctx::memoryReport() const {
                      peakResidentBytes(), layout.hostBytes);
 }
 
-const void *ff_ctx::output(size_t index) const {
-  return arena.at<char>(layout.outputs) + layout.outputOffsets[index];
+/// A call of generated code. A profile has its time to the end of its work.
+template <typename Body>
+static void call(ff_ctx *ctx, CallKind kind, Body &&body) {
+  orFatal([&] {
+    ProfileScope scope(ctx->profile, kind);
+    body(*ctx->device);
+    if (ctx->profile.enabled)
+      ctx->device->settle();
+  });
 }
 
 extern "C" {
 
 void ff_rt_parallel_for(ff_ctx *ctx, ff_kernel_fn kernel, void *const *buffers,
                         int64_t n, int64_t grain) {
-  ProfileScope scope(ctx->profile, CallKind::Kernel);
-  parallelFor(n, grain,
-              [&](int64_t begin, int64_t end) { kernel(buffers, begin, end); });
+  call(ctx, CallKind::Kernel,
+       [&](Device &device) { device.parallelFor(kernel, buffers, n, grain); });
+}
+
+void ff_rt_launch(ff_ctx *ctx, int32_t kernel, void *const *buffers) {
+  call(ctx, CallKind::Kernel,
+       [&](Device &device) { device.launch(kernel, buffers); });
 }
 
 void ff_rt_matmul(ff_ctx *ctx, int32_t matmul, const void *a, const void *b,
                   const void *bias, void *c) {
   orFatal([&] {
-    if (matmul < 0 || size_t(matmul) >= ctx->metadata.matmuls.size())
+    auto number = static_cast<size_t>(matmul);
+    if (matmul < 0 || number >= ctx->metadata.matmuls.size())
       failInternal("matmul number {}", matmul);
     if (!ctx->profile.enabled)
-      return ctx->matmuls.run(static_cast<size_t>(matmul), a, b, bias, c);
+      return ctx->device->matmul(number, a, b, bias, c);
     Clock::time_point start = Clock::now();
-    ctx->matmuls.run(static_cast<size_t>(matmul), a, b, bias, c);
-    ctx->profile.addMatmul(static_cast<size_t>(matmul), secondsSince(start));
-    ctx->profile.step.push_back({static_cast<size_t>(matmul), a, b, bias, c});
+    ctx->device->matmul(number, a, b, bias, c);
+    ctx->device->settle();
+    ctx->profile.addMatmul(number, secondsSince(start));
+    ctx->profile.step.push_back({number, a, b, bias, c});
   });
 }
 
 void ff_rt_random(ff_ctx *ctx, int32_t site, int32_t distribution,
                   int32_t dtype, void *out, int64_t batch, int64_t perSample) {
-  ProfileScope scope(ctx->profile, CallKind::Random);
-  orFatal([&] {
-    fillRandom(
-        ctx->metadata.seed, site, static_cast<ff_distribution>(distribution),
-        static_cast<DType>(dtype), ctx->firstSample, batch, perSample, out);
+  call(ctx, CallKind::Random, [&](Device &device) {
+    device.random(site, static_cast<ff_distribution>(distribution),
+                  static_cast<DType>(dtype), out, batch, perSample);
   });
 }
 
 void ff_rt_embedding(ff_ctx *ctx, int32_t dtype, const void *table,
                      const int64_t *ids, void *out, int64_t n, int64_t rows,
                      int64_t width) {
-  ProfileScope scope(ctx->profile, CallKind::Embedding);
-  orFatal([&] {
-    embeddingLookup(static_cast<DType>(dtype), table, ids, out, n, rows, width);
+  call(ctx, CallKind::Embedding, [&](Device &device) {
+    device.embedding(static_cast<DType>(dtype), table, ids, out, n, rows,
+                     width);
   });
 }
 
 void ff_rt_embedding_grad(ff_ctx *ctx, int32_t dtype, const void *dout,
                           const int64_t *ids, void *grad, int64_t n,
                           int64_t rows, int64_t width) {
-  ProfileScope scope(ctx->profile, CallKind::Embedding);
-  orFatal([&] {
-    embeddingGrad(static_cast<DType>(dtype), dout, ids, grad, n, rows, width);
+  call(ctx, CallKind::Embedding, [&](Device &device) {
+    device.embeddingGrad(static_cast<DType>(dtype), dout, ids, grad, n, rows,
+                         width);
   });
 }
 
@@ -117,26 +110,22 @@ void *ff_rt_arena(ff_ctx *ctx) {
 }
 
 const void *ff_rt_input(ff_ctx *ctx, int32_t index) {
-  return ctx->inputs + ctx->layout.inputOffsets[static_cast<size_t>(index)];
+  return ctx->device->input(static_cast<size_t>(index));
 }
 
 void *ff_rt_output(ff_ctx *ctx, int32_t index) {
-  return const_cast<void *>(ctx->output(static_cast<size_t>(index)));
+  return ctx->device->output(static_cast<size_t>(index));
 }
 
-const void *ff_rt_loss_seed(ff_ctx *ctx) {
-  if (ctx->lossIsF64)
-    return &ctx->lossSeedF64;
-  return &ctx->lossSeedF32;
-}
+const void *ff_rt_loss_seed(ff_ctx *ctx) { return ctx->device->lossSeed(); }
 
 void ff_rt_gather_start(ff_ctx *ctx, int32_t unit, int32_t slot) {
   orFatal([&] { ctx->units.gatherStart(unit, slot); });
 }
 
 void ff_rt_gather_wait(ff_ctx *ctx, int32_t unit) {
-  ProfileScope scope(ctx->profile, CallKind::GatherWait);
-  orFatal([&] { ctx->units.gatherWait(unit); });
+  call(ctx, CallKind::GatherWait,
+       [&](Device &) { ctx->units.gatherWait(unit); });
 }
 
 void ff_rt_release(ff_ctx *ctx, int32_t unit) {
@@ -156,8 +145,8 @@ void ff_rt_reduce_start(ff_ctx *ctx, int32_t unit, int32_t slot) {
 }
 
 void ff_rt_reduce_wait(ff_ctx *ctx, int32_t unit) {
-  ProfileScope scope(ctx->profile, CallKind::ReduceWait);
-  orFatal([&] { ctx->units.reduceWait(unit); });
+  call(ctx, CallKind::ReduceWait,
+       [&](Device &) { ctx->units.reduceWait(unit); });
 }
 
 } // extern "C"

@@ -9,45 +9,31 @@
 #ifndef FF_RUNTIME_TRAIN_CONTEXT_H
 #define FF_RUNTIME_TRAIN_CONTEXT_H
 
-#include "runtime/comm/UnitExchange.h"
-#include "runtime/compute/Matmul.h"
-#include "runtime/core/Arena.h"
+#include "runtime/core/Backend.h"
 #include "runtime/core/Profile.h"
 
 /// What the C ABI calls ff_ctx.
 struct ff_ctx {
   ff_ctx(const ff::rt::Metadata &metadata, ff::rt::RunMode mode,
-         ff::rt::Communicator &comm);
+         ff::rt::Backend &backend, ff::rt::Communicator &comm);
 
-  /// Runs one micro-batch. `inputs` holds them at Layout::inputOffsets; its
-  /// rows are the global samples from `firstSample` on. `lossSeed` is what
-  /// ff_rt_loss_seed gives.
-  void run(const ff_entry &entry, const char *inputs, int64_t firstSample,
-           double lossSeed);
+  /// Runs one micro-batch.
+  void run(const ff_entry &entry, const ff::rt::MicroBatch &batch) {
+    device->run(this, entry, batch);
+  }
 
   /// One line of JSON: planned and measured memory of this rank.
   std::string memoryReport() const;
 
-  /// Result `index` of the last run.
-  const void *output(size_t index) const;
-
   const ff::rt::Metadata &metadata;
   const ff::rt::Program &program;
-  ff::rt::LayoutRequest request;
-  ff::rt::Matmuls matmuls;
+  ff::rt::Communicator &comm;
   ff::rt::Layout layout;
   size_t baselineRss; ///< before the arena is reserved
-  ff::rt::Arena arena;
-  ff::rt::Communicator &comm;
-  ff::rt::UnitExchange units;
+  std::unique_ptr<ff::rt::Device> device;
+  const ff::rt::Arena &arena;
+  ff::rt::UnitExchange &units;
   ff::rt::Profile profile;
-
-  // Of the micro-batch that runs.
-  const char *inputs = nullptr;
-  int64_t firstSample = 0;
-  float lossSeedF32 = 0;
-  double lossSeedF64 = 0;
-  bool lossIsF64 = false;
 };
 
 #endif // FF_RUNTIME_TRAIN_CONTEXT_H

@@ -38,7 +38,10 @@ public:
       size_t slice = place.master.bytes;
       size_t at =
           place.shards > 1 ? slice * static_cast<size_t>(comm.shardIndex()) : 0;
-      std::memcpy(whole.data() + at, arena.at(place.master), slice);
+      arena.read(place.master, 0, slice,
+                 [&](const char *data, size_t begin, size_t bytes) {
+                   std::memcpy(whole.data() + at + begin, data, bytes);
+                 });
       if (place.shards > 1 && slice)
         parts.push_back({whole.data(), slice});
     }
@@ -111,14 +114,15 @@ public:
     int64_t rank = static_cast<int64_t>(a.size()) / columns;
     constexpr DType wide = sizeof(T) == 8 ? FF_F64 : FF_F32;
     std::vector<T> w(mergeChunk), sum(mergeChunk);
-    size_t size = dtypeSize(group.masterDtype);
-    const char *master = arena.at<char>(layout.groups[piece.group].master) +
-                         static_cast<size_t>(piece.sliceBegin) * size;
     size_t fileSize = fileDtypeSize(tensor.dtype);
     for (int64_t i = 0; i < piece.count; i += mergeChunk) {
       int64_t n = std::min(mergeChunk, piece.count - i);
-      convertElements(group.masterDtype, master + static_cast<size_t>(i) * size,
-                      wide, w.data(), n);
+      readSlice(arena, layout.groups[piece.group].master, group.masterDtype,
+                piece.sliceBegin + i, n,
+                [&](int64_t begin, int64_t count, const char *from) {
+                  convertElements(group.masterDtype, from, wide,
+                                  w.data() + begin, count);
+                });
       addProduct(a, b, rank, columns, static_cast<T>(param.merge->scale),
                  piece.paramBegin + i, n, w.data(), sum.data());
       size_t offset = file.plan.offset(index) +

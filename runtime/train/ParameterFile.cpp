@@ -9,6 +9,7 @@
 #include "runtime/train/ParameterFile.h"
 #include "runtime/core/Error.h"
 
+#include <algorithm>
 #include <map>
 
 namespace ff::rt {
@@ -103,11 +104,15 @@ std::vector<Span> writePieces(const ParameterFile &file,
     size_t size = parseFileDtype(tensor.dtype, known) ? dtypeSize(known) : 1;
     size_t offset =
         file.plan.offset(index) + static_cast<size_t>(piece.paramBegin) * size;
-    double overflow = writeElements(out, offset, tensor.dtype, dtype,
-                                    arena.at<char>(region) +
-                                        static_cast<size_t>(piece.sliceBegin) *
-                                            dtypeSize(dtype),
-                                    piece.count, staging);
+    double overflow = 0;
+    readSlice(
+        arena, region, dtype, piece.sliceBegin, piece.count,
+        [&, dtype = dtype](int64_t first, int64_t count, const char *from) {
+          size_t at = offset + static_cast<size_t>(first) * size;
+          overflow =
+              std::max(overflow, writeElements(out, at, tensor.dtype, dtype,
+                                               from, count, staging));
+        });
     if (overflow > 0)
       fail("'{}' has values up to {:g}, which are infinite in the {} of {}; "
            "fix: a wider storage dtype, or a lower lr",
@@ -137,11 +142,12 @@ void readPieces(const ParameterFile &file, const std::string &path,
   std::vector<char> staging;
   eachPiece(file, pieces, [&](size_t index, const OwnedPiece &piece) {
     auto [region, dtype] = stateRegion(metadata, layout, piece.group, target);
-    readElements(in, in.tensor(planned[index].name), piece.paramBegin,
-                 piece.count, dtype,
-                 arena.at<char>(region) +
-                     static_cast<size_t>(piece.sliceBegin) * dtypeSize(dtype),
-                 staging);
+    writeSlice(arena, region, dtype, piece.sliceBegin, piece.count,
+               [&, dtype = dtype](int64_t first, int64_t count, char *to) {
+                 readElements(in, in.tensor(planned[index].name),
+                              piece.paramBegin + first, count, dtype, to,
+                              staging);
+               });
   });
 }
 

@@ -61,8 +61,12 @@ public:
     const Param &param = group.params[piece.param];
     const FileTensor &tensor = file.tensor(param.source->tensor);
     // Elements of a type that we do not know are bytes, as in the group.
-    double overflow = readElements(file, tensor, piece.paramBegin, piece.count,
-                                   group.masterDtype, masterOf(piece), staging);
+    double overflow = 0;
+    writeMaster(piece, [&](int64_t first, int64_t count, char *to) {
+      overflow = std::max(overflow,
+                          readElements(file, tensor, piece.paramBegin + first,
+                                       count, group.masterDtype, to, staging));
+    });
     if (overflow > 0)
       fail(
           "'{}' in {} has {} values up to {:g}, which are infinite in {}, the "
@@ -75,16 +79,19 @@ public:
   void start(const OwnedPiece &piece) {
     const Group &group = metadata.groups[piece.group];
     const Param &param = group.params[piece.param];
-    initialize(metadata.seed, metadata.fullName(group, param), *param.init,
-               group.masterDtype, piece.paramBegin,
-               piece.paramBegin + piece.count, masterOf(piece));
+    writeMaster(piece, [&](int64_t first, int64_t count, char *to) {
+      int64_t begin = piece.paramBegin + first;
+      initialize(metadata.seed, metadata.fullName(group, param), *param.init,
+                 group.masterDtype, begin, begin + count, to);
+    });
   }
 
 private:
-  char *masterOf(const OwnedPiece &piece) const {
-    size_t size = dtypeSize(metadata.groups[piece.group].masterDtype);
-    return arena.at<char>(layout.groups[piece.group].master) +
-           static_cast<size_t>(piece.sliceBegin) * size;
+  template <typename Body>
+  void writeMaster(const OwnedPiece &piece, Body &&body) const {
+    DType dtype = metadata.groups[piece.group].masterDtype;
+    writeSlice(arena, layout.groups[piece.group].master, dtype,
+               piece.sliceBegin, piece.count, body);
   }
 
   const Metadata &metadata;

@@ -12,8 +12,6 @@
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/Arena.h"
 
-#include <functional>
-
 namespace ff::rt {
 
 /// The part of one parameter in the slice of one rank.
@@ -24,6 +22,32 @@ struct OwnedPiece {
   int64_t paramBegin; ///< first element in the parameter, row-major
   int64_t count;      ///< in elements of the group, see Param::span
 };
+
+/// Calls body(first, count, address) for the elements from `begin` on of a
+/// region of `dtype`, in pieces: `first` counts from `begin`. The host reads
+/// there what the region holds, or writes what it will hold.
+template <typename Body>
+void readSlice(const Arena &arena, const Region &region, DType dtype,
+               int64_t begin, int64_t count, Body &&body) {
+  size_t size = dtypeSize(dtype);
+  arena.read(region, static_cast<size_t>(begin) * size,
+             static_cast<size_t>(count) * size,
+             [&](const char *data, size_t at, size_t bytes) {
+               body(static_cast<int64_t>(at / size),
+                    static_cast<int64_t>(bytes / size), data);
+             });
+}
+template <typename Body>
+void writeSlice(const Arena &arena, const Region &region, DType dtype,
+                int64_t begin, int64_t count, Body &&body) {
+  size_t size = dtypeSize(dtype);
+  arena.write(region, static_cast<size_t>(begin) * size,
+              static_cast<size_t>(count) * size,
+              [&](char *data, size_t at, size_t bytes) {
+                body(static_cast<int64_t>(at / size),
+                     static_cast<int64_t>(bytes / size), data);
+              });
+}
 
 /// The pieces of the rank with `shardIndex`, in the order of groups and
 /// parameters.

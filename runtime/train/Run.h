@@ -9,7 +9,7 @@
 #ifndef FF_RUNTIME_TRAIN_RUN_H
 #define FF_RUNTIME_TRAIN_RUN_H
 
-#include "runtime/comm/Communicator.h"
+#include "runtime/core/Backend.h"
 #include "runtime/train/Options.h"
 
 namespace ff::rt {
@@ -18,6 +18,7 @@ namespace ff::rt {
 struct RunSetup {
   const Metadata &metadata;
   const Options &options;
+  Backend &backend;
   Communicator &comm;
   const ff_entry *entries;
   int32_t numEntries;

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/compute/MatmulType.h"
 #include "runtime/core/Error.h"
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/Context.h"
@@ -79,8 +80,8 @@ class Sampler {
 public:
   explicit Sampler(const RunSetup &setup)
       : setup(setup), metadata(setup.metadata),
-        ctx(metadata, RunMode::Sample, setup.comm), policy(*metadata.sample),
-        entry(setup.entry(policy.program)),
+        ctx(metadata, RunMode::Sample, setup.backend, setup.comm),
+        policy(*metadata.sample), entry(setup.entry(policy.program)),
         plan(plannedTensors(resultTensors())) {
     for (const TensorType &input : ctx.program.inputs)
       sources.emplace_back(policy, input);
@@ -149,10 +150,11 @@ private:
            setup.options.out);
     loadParameters(metadata, ctx.layout, ctx.arena, setup.comm.shardIndex());
     if (!found)
-      return;
+      return ctx.device->mastersChanged();
     Checkpointer checkpointer(metadata, ctx.layout, ctx.arena, setup.comm,
                               setup.options.out, {});
     checkpointer.loadForSampling(*found, policy.ema);
+    ctx.device->mastersChanged();
     if (setup.comm.rank == 0)
       std::printf("sampling with the %s of %s\n",
                   policy.ema ? "EMA" : "weights", found->path.c_str());
@@ -162,7 +164,7 @@ private:
     int64_t batch = batchSize();
     int64_t batches = (policy.count + batch - 1) / batch;
     int64_t world = setup.comm.world();
-    char *inputs = ctx.arena.at<char>(ctx.layout.inputs);
+    char *inputs = ctx.device->inputSets();
     // Every rank runs the same number of batches, for the collectives.
     for (int64_t round = 0; round * world < batches; ++round) {
       int64_t index = round * world + setup.comm.rank;
@@ -177,7 +179,8 @@ private:
           sources[i].read(std::min(first + row, policy.count - 1),
                           to + static_cast<size_t>(row) * rowBytes);
       }
-      ctx.run(entry, inputs, first, 0.0);
+      ctx.run(entry, {inputs, first, 0.0, false});
+      ctx.device->settle();
       if (counts)
         write(file, first, std::min(batch, policy.count - first), batch);
     }
@@ -189,9 +192,9 @@ private:
       bool isOutput = i < outputs;
       const TensorType &type =
           isOutput ? ctx.program.outputs[i] : ctx.program.inputs[i - outputs];
-      const void *data =
-          isOutput ? ctx.output(i)
-                   : ctx.inputs + ctx.layout.inputOffsets[i - outputs];
+      const void *data = isOutput ? ctx.device->result(i)
+                                  : ctx.device->inputSets() +
+                                        ctx.layout.inputOffsets[i - outputs];
       size_t rowBytes = type.bytes() / static_cast<size_t>(batch);
       file.write(data, static_cast<size_t>(rows) * rowBytes,
                  plan.offset(i) + static_cast<size_t>(first) * rowBytes);

@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/Trainer.h"
+#include "runtime/compute/MatmulType.h"
 #include "runtime/core/Error.h"
 #include "runtime/launch/Launch.h"
+#include "runtime/train/Schedule.h"
 
 #include <cmath>
 #include <cstdio>
@@ -31,8 +33,7 @@ Trainer::Trainer(const RunSetup &setup)
     : setup(setup), metadata(setup.metadata),
       train((programOf(metadata, RunMode::Train), *metadata.train)),
       comm(setup.comm), entry(setup.entry(train.program)),
-      ctx(metadata, RunMode::Train, comm),
-      optimizer(metadata, ctx.layout, ctx.arena, comm.shardIndex()),
+      ctx(metadata, RunMode::Train, setup.backend, comm),
       dataFiles(setup.options.data.empty() ? metadata.data->files
                                            : setup.options.data),
       checkpointer(metadata, ctx.layout, ctx.arena, comm, setup.options.out,
@@ -84,11 +85,12 @@ void Trainer::restore() {
     doneSteps = savedStep = found->step;
     doneSamples = found->samples;
   }
+  ctx.device->mastersChanged();
   if (train.emaDecay && !(found && found->hasEma)) {
     if (found)
       warn(fmt::format("{} has no EMA; it starts from the weights of step {}",
                        found->path, found->step));
-    optimizer.startEma();
+    ctx.device->startEma();
   }
   if (comm.rank != 0)
     return;
@@ -131,9 +133,8 @@ void Trainer::run() {
                           doneSteps, lastStep));
   prefetcher = std::make_unique<Prefetcher>(
       data, metadata, ctx.program.inputs, ctx.layout.inputOffsets,
-      ctx.arena.at<char>(ctx.layout.inputs), ctx.layout.inputSetBytes,
-      comm.rank, comm.world(), doneSamples,
-      std::max<int64_t>(lastStep - doneSteps, 0));
+      ctx.device->inputSets(), ctx.layout.inputSetBytes, comm.rank,
+      comm.world(), doneSamples, std::max<int64_t>(lastStep - doneSteps, 0));
   Clock::time_point start = Clock::now();
   bool stopped = false;
   while (doneSteps < lastStep && !stopped) {
@@ -185,7 +186,8 @@ std::string Trainer::replayMatmuls() {
   for (int i = 0; i < repetitions; ++i) {
     Clock::time_point start = Clock::now();
     for (const Profile::MatmulCall &call : ctx.profile.step)
-      ctx.matmuls.run(call.matmul, call.a, call.b, call.bias, call.c);
+      ctx.device->matmul(call.matmul, call.a, call.b, call.bias, call.c);
+    ctx.device->settle();
     seconds.push_back(secondsSince(start));
   }
   double step = median(ctx.profile.stepSeconds), alone = median(seconds);
@@ -203,17 +205,12 @@ double Trainer::divisor(const Report &total) const {
 
 void Trainer::computeGradients(Report &report) {
   StepPlan plan(train, comm.world());
-  auto number = [&](size_t output) {
-    const void *value = ctx.output(output);
-    return ctx.lossIsF64
-               ? *static_cast<const double *>(value)
-               : static_cast<double>(*static_cast<const float *>(value));
-  };
-  ctx.units.beginStep();
+  ctx.device->beginStep();
   for (int64_t round = 0; round < plan.rounds; ++round) {
     Prefetcher::Batch batch;
     {
       ProfileScope scope(ctx.profile, CallKind::DataWait);
+      ctx.device->finishInputs();
       batch = prefetcher->next();
     }
     if (setup.options.dumpSamples && batch.counts)
@@ -222,15 +219,13 @@ void Trainer::computeGradients(Report &report) {
     // then.
     double share =
         weighted ? 1.0 : 1.0 / static_cast<double>(plan.microBatches);
-    ctx.run(entry, batch.data, batch.firstPosition, batch.counts ? share : 0.0);
-    if (!batch.counts)
-      continue;
-    report.lossSum += number(0);
-    if (weighted)
-      report.weightSum += number(1);
+    ctx.run(entry, {batch.data, batch.firstPosition, batch.counts ? share : 0.0,
+                    batch.counts});
   }
   ProfileScope scope(ctx.profile, CallKind::Collective);
-  ctx.units.finishStep();
+  StepSums sums = ctx.device->finishStep();
+  report.lossSum = sums.loss;
+  report.weightSum = sums.weight;
 }
 
 Trainer::Report Trainer::gatherReports(const Report &mine, int &nonfiniteRank) {
@@ -280,7 +275,7 @@ Trainer::StepResult Trainer::step() {
   computeGradients(mine);
   {
     ProfileScope scope(ctx.profile, CallKind::Optimizer);
-    GradientStats stats = optimizer.gradientStats();
+    GradientStats stats = ctx.device->gradientStats();
     mine.sumOfSquares = stats.sumOfSquares;
     mine.nonfinite = stats.nonfinite;
     mine.firstNonfinite = stats.firstNonfinite;
@@ -324,7 +319,7 @@ Trainer::StepResult Trainer::step() {
     double scale = 1.0;
     if (train.clipNorm) // as torch.nn.utils.clip_grad_norm_
       scale = std::min(1.0, *train.clipNorm / (metrics.gradNorm + 1e-6));
-    optimizer.update(doneSteps, metrics.lr, scale * gradScale);
+    ctx.device->update(doneSteps, metrics.lr, scale * gradScale);
   }
   metrics.samplesPerSecond =
       static_cast<double>(train.globalBatch) / secondsSince(start);
@@ -336,7 +331,7 @@ Trainer::StepResult Trainer::step() {
 void Trainer::dumpGradients(double scale) {
   const std::string &path = setup.options.dumpGradients;
   if (scale != 1.0)
-    optimizer.scaleGradients(scale);
+    ctx.device->scaleGradients(scale);
   ParameterFile file =
       stateFile(metadata, ctx.layout, path, StateKind::Gradient);
   if (comm.rank == 0)

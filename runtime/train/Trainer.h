@@ -13,7 +13,6 @@
 #include "runtime/train/Context.h"
 #include "runtime/train/Data.h"
 #include "runtime/train/Metrics.h"
-#include "runtime/train/Optimizer.h"
 #include "runtime/train/Run.h"
 
 #include <memory>
@@ -69,7 +68,6 @@ private:
   Communicator &comm;
   const ff_entry &entry;
   ff_ctx ctx;
-  Optimizer optimizer;
   const std::vector<std::string> &dataFiles; ///< of the spec or --data
   Checkpointer checkpointer;
   DataSet data;

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "TestSupport.h"
-#include "runtime/comm/CommThread.h"
-#include "runtime/comm/GlooCommunicator.h"
 #include "runtime/core/Error.h"
+#include "runtime/cpu/CommThread.h"
+#include "runtime/cpu/GlooCommunicator.h"
 
 #include <chrono>
 #include <functional>
@@ -20,7 +20,7 @@ using namespace ff::rt;
 
 namespace {
 
-using Body = std::function<bool(Communicator &)>;
+using Body = std::function<bool(HostCommunicator &)>;
 
 /// Runs `body` on the ranks of a mesh, each in a process; true where it
 /// returned true on all of them.
@@ -49,7 +49,7 @@ bool onRanks(MeshShape mesh, const Body &body) {
 
 double valueOf(int rank, int64_t i) { return 1.0 / (1 + i) + rank * 0.25; }
 
-bool checkGather(Communicator &comm) {
+bool checkGather(HostCommunicator &comm) {
   const int64_t owned[2] = {16, 48};
   std::vector<std::vector<float>> buffers;
   std::vector<GatherPart> parts;
@@ -72,7 +72,7 @@ bool checkGather(Communicator &comm) {
   return true;
 }
 
-template <typename T> bool checkReduce(Communicator &comm, DType dtype) {
+template <typename T> bool checkReduce(HostCommunicator &comm, DType dtype) {
   int64_t owned = 32, shard = comm.mesh.shard;
   std::vector<T> buffer(owned * shard);
   for (int64_t i = 0; i < owned * shard; ++i) {
@@ -94,7 +94,7 @@ template <typename T> bool checkReduce(Communicator &comm, DType dtype) {
   return true;
 }
 
-bool checkAllReduce(Communicator &comm) {
+bool checkAllReduce(HostCommunicator &comm) {
   for (Axis axis : {Axis::Replicate, Axis::Shard})
     for (int64_t n : {1, 3, 16, 101}) {
       int index =
@@ -114,7 +114,7 @@ bool checkAllReduce(Communicator &comm) {
   return true;
 }
 
-bool checkExchange(Communicator &comm) {
+bool checkExchange(HostCommunicator &comm) {
   for (int round = 0; round < 3; ++round) {
     std::string mine(static_cast<size_t>(comm.rank * round), 'x');
     auto all = comm.exchange(mine);
@@ -133,7 +133,7 @@ const MeshShape meshes[] = {{1, 1}, {1, 2}, {1, 3}, {1, 4}, {1, 5},
 
 TEST(Collectives, AllOfThemOnEveryMesh) {
   for (MeshShape mesh : meshes) {
-    bool good = onRanks(mesh, [](Communicator &comm) {
+    bool good = onRanks(mesh, [](HostCommunicator &comm) {
       return checkGather(comm) && checkReduce<float>(comm, FF_F32) &&
              checkReduce<uint16_t>(comm, FF_BF16) && checkExchange(comm) &&
              (comm.mesh.replicate == 1 || checkAllReduce(comm));
@@ -143,7 +143,7 @@ TEST(Collectives, AllOfThemOnEveryMesh) {
 }
 
 TEST(Collectives, LargeMessages) {
-  EXPECT_TRUE(onRanks({1, 3}, [](Communicator &comm) {
+  EXPECT_TRUE(onRanks({1, 3}, [](HostCommunicator &comm) {
     const int64_t owned = 1 << 20;
     std::vector<float> gradient(owned * 3, 1.0f), sum(owned);
     std::vector<char> scratch(2 * owned * sizeof(float));
@@ -156,7 +156,7 @@ TEST(Collectives, LargeMessages) {
 
 TEST(Collectives, ErrorOfOneRankEndsAllInSeconds) {
   auto start = std::chrono::steady_clock::now();
-  EXPECT_FALSE(onRanks({1, 4}, [](Communicator &comm) {
+  EXPECT_FALSE(onRanks({1, 4}, [](HostCommunicator &comm) {
     if (comm.rank == 2)
       fail("made up for this test");
     comm.barrier(); // waits for rank 2, which never comes

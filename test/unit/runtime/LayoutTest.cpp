@@ -67,10 +67,10 @@ TEST(Layout, RegionsAreAlignedAndDisjoint) {
 TEST(Layout, OneRankUsesItsSliceAsTheGatheredBuffer) {
   Metadata metadata = tiny();
   Layout layout = computeLayout(metadata, {RunMode::Train, {1, 1}, 0});
-  EXPECT_TRUE(layout.groups[0].aliased);
+  EXPECT_TRUE(layout.groups[0].resident);
   EXPECT_EQ(layout.gatherSlots[0].bytes, 0u);
   Layout two = computeLayout(metadata, {RunMode::Train, {1, 2}, 0});
-  EXPECT_FALSE(two.groups[0].aliased);
+  EXPECT_FALSE(two.groups[0].resident);
   EXPECT_EQ(two.gatherSlots[0].bytes, 2 * 32 * sizeof(float));
 }
 
@@ -143,7 +143,7 @@ TEST(Layout, ReplicatedGroupsAreWholeOnEveryRank) {
       computeLayout(parseMetadata(json.dump()), {RunMode::Train, {1, 4}, 0});
   EXPECT_EQ(layout.groups[0].owned, 64);
   EXPECT_EQ(layout.groups[0].whole(), 64);
-  EXPECT_TRUE(layout.groups[0].aliased);
+  EXPECT_TRUE(layout.groups[0].resident);
   EXPECT_EQ(layout.gatherSlots[0].bytes, 0u);
   EXPECT_EQ(layout.groups[1].owned, 16);
   // Two of the larger: a quarter of an all-reduce, a slice of group 1.

@@ -130,7 +130,7 @@ TEST(Memory, ThePlanIsWhatIsTaken) {
 }
 
 TEST(Memory, MoreThanTheMachineHas) {
-  EXPECT_NE(errorOf([] { Arena arena(size_t{1} << 46); })
+  EXPECT_NE(errorOf([] { HostArena arena(size_t{1} << 46); })
                 .find("a rank needs 70368744177664 bytes of memory, the "
                       "machine has "),
             std::string::npos);

@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/train/Optimizer.h"
+#include "runtime/cpu/Optimizer.h"
 #include "TestSupport.h"
 #include "runtime/compute/Threads.h"
 #include "runtime/train/ParameterFile.h"
+#include "runtime/train/Schedule.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -71,7 +72,7 @@ struct Model {
   nlohmann::json json;
   Metadata metadata;
   Layout layout;
-  Arena arena;
+  HostArena arena;
   Optimizer optimizer;
 };
 

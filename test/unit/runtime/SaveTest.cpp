@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ModelSupport.h"
+#include "runtime/cpu/HostCommunicator.h"
 #include "runtime/train/Checkpoint.h"
 
 #include <csignal>
@@ -177,7 +178,7 @@ TEST(Save, LoadAndSaveAgainIsTheSameBytes) {
   train(run, "--ranks 2");
   Metadata metadata = parseMetadata(run.metadata.dump());
   Layout layout = computeLayout(metadata, {RunMode::Train, {1, 1}, 0});
-  Arena arena(layout.totalBytes);
+  HostArena arena(layout.totalBytes);
   auto comm = makeSoloCommunicator();
   std::string again = run.folder() + "/again";
   Checkpointer checkpointer(metadata, layout, arena, *comm, again,

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FF_RUNTIME_COMM_COMMTHREAD_H
-#define FF_RUNTIME_COMM_COMMTHREAD_H
+#ifndef FF_RUNTIME_CPU_COMMTHREAD_H
+#define FF_RUNTIME_CPU_COMMTHREAD_H
 
 #include <condition_variable>
 #include <cstdint>
@@ -56,4 +56,4 @@ private:
 
 } // namespace ff::rt
 
-#endif // FF_RUNTIME_COMM_COMMTHREAD_H
+#endif // FF_RUNTIME_CPU_COMMTHREAD_H

@@ -6,18 +6,18 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FF_RUNTIME_COMM_GLOOCOMMUNICATOR_H
-#define FF_RUNTIME_COMM_GLOOCOMMUNICATOR_H
+#ifndef FF_RUNTIME_CPU_GLOOCOMMUNICATOR_H
+#define FF_RUNTIME_CPU_GLOOCOMMUNICATOR_H
 
-#include "runtime/comm/Communicator.h"
 #include "runtime/comm/Store.h"
+#include "runtime/cpu/HostCommunicator.h"
 
 namespace ff::rt {
 
 /// Connects the ranks of `mesh`, which meet in `store`.
-std::unique_ptr<Communicator>
+std::unique_ptr<HostCommunicator>
 makeGlooCommunicator(const LaunchInfo &info, MeshShape mesh, RankStore &store);
 
 } // namespace ff::rt
 
-#endif // FF_RUNTIME_COMM_GLOOCOMMUNICATOR_H
+#endif // FF_RUNTIME_CPU_GLOOCOMMUNICATOR_H

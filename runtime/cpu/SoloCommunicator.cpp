@@ -6,16 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/comm/Communicator.h"
 #include "runtime/compute/Threads.h"
+#include "runtime/cpu/HostCommunicator.h"
 
 namespace ff::rt {
 
 namespace {
 /// The step thread calls it, so sums may use the worker threads.
-class SoloCommunicator : public Communicator {
+class SoloCommunicator : public HostCommunicator {
 public:
-  SoloCommunicator() : Communicator(0, MeshShape{1, 1}) {}
+  SoloCommunicator() : HostCommunicator(0, MeshShape{1, 1}) {}
 
   void allGather(const std::vector<GatherPart> &) override {}
 
@@ -43,7 +43,7 @@ public:
 };
 } // namespace
 
-std::unique_ptr<Communicator> makeSoloCommunicator() {
+std::unique_ptr<HostCommunicator> makeSoloCommunicator() {
   return std::make_unique<SoloCommunicator>();
 }
 

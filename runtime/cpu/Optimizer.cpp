@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/train/Optimizer.h"
+#include "runtime/cpu/Optimizer.h"
 #include "runtime/compute/Threads.h"
 
 #include <algorithm>
@@ -74,21 +74,6 @@ void updateEma(const AdamW<T> &c, const T *weight, T *ema, int64_t n) {
 }
 
 } // namespace
-
-double learningRate(const OptimizerPolicy &optimizer,
-                    const SchedulePolicy &schedule, int64_t step) {
-  int64_t warmup = schedule.warmupSteps;
-  if (step < warmup)
-    return optimizer.lr * static_cast<double>(step) /
-           static_cast<double>(warmup);
-  if (!schedule.cosine)
-    return optimizer.lr;
-  double length =
-      static_cast<double>(std::max<int64_t>(schedule.totalSteps - warmup, 1));
-  double progress = std::min(static_cast<double>(step - warmup) / length, 1.0);
-  return schedule.finalLr + (optimizer.lr - schedule.finalLr) *
-                                (1 + std::cos(M_PI * progress)) / 2;
-}
 
 Optimizer::Optimizer(const Metadata &metadata, const Layout &layout,
                      const Arena &arena, int shardIndex)

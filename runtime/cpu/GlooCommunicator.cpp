@@ -13,12 +13,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/comm/GlooCommunicator.h"
+#include "runtime/cpu/GlooCommunicator.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/prefix_store.h>
+#include <gloo/rendezvous/store.h>
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/unbound_buffer.h>
 #include <thread>
@@ -28,6 +29,27 @@ namespace ff::rt {
 namespace {
 
 using Buffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
+
+/// Our store in Gloo's terms.
+class GlooStore : public gloo::rendezvous::Store {
+public:
+  explicit GlooStore(RankStore &store) : store(store) {}
+
+  void set(const std::string &key, const std::vector<char> &data) override {
+    store.set(key, data);
+  }
+  std::vector<char> get(const std::string &key) override {
+    return store.get(key);
+  }
+  void wait(const std::vector<std::string> &keys) override { store.wait(keys); }
+  void wait(const std::vector<std::string> &keys,
+            const std::chrono::milliseconds &timeout) override {
+    store.wait(keys, timeout);
+  }
+
+private:
+  RankStore &store;
+};
 
 /// The ranks of one axis, or of the world, with their own connections.
 struct Channel {
@@ -56,10 +78,10 @@ template <typename Body> auto guarded(Body &&body) -> decltype(body()) {
   }
 }
 
-class GlooCommunicator : public Communicator {
+class GlooCommunicator : public HostCommunicator {
 public:
   GlooCommunicator(int rank, MeshShape mesh, RankStore &store)
-      : Communicator(rank, mesh) {
+      : HostCommunicator(rank, mesh) {
     std::string address = store.localAddress();
     gloo::transport::tcp::attr attr(address.c_str());
     device = gloo::transport::tcp::CreateDevice(attr);
@@ -124,7 +146,8 @@ private:
   Channel connect(RankStore &store, const std::string &name, int index,
                   int size) {
     return guarded([&] {
-      gloo::rendezvous::PrefixStore prefixed(name, store);
+      GlooStore adapted(store);
+      gloo::rendezvous::PrefixStore prefixed(name, adapted);
       Channel channel{std::make_shared<gloo::rendezvous::Context>(index, size),
                       0};
       channel.context->setTimeout(joinTimeout);
@@ -268,7 +291,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Communicator>
+std::unique_ptr<HostCommunicator>
 makeGlooCommunicator(const LaunchInfo &info, MeshShape mesh, RankStore &store) {
   return std::make_unique<GlooCommunicator>(info.rank, mesh, store);
 }

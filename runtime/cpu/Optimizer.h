@@ -6,29 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FF_RUNTIME_TRAIN_OPTIMIZER_H
-#define FF_RUNTIME_TRAIN_OPTIMIZER_H
+#ifndef FF_RUNTIME_CPU_OPTIMIZER_H
+#define FF_RUNTIME_CPU_OPTIMIZER_H
 
+#include "runtime/core/Device.h"
 #include "runtime/train/Parameters.h"
 
 namespace ff::rt {
-
-/// The learning rate of optimizer step `step`, which counts from 1 and never
-/// depends on ranks or accumulation.
-///
-/// Warmup is linear from 0 before the first step: step s of W warmup steps has
-/// lr * s / W, so step W is the first at the full rate. After it, "constant"
-/// stays at lr; "cosine" falls to final_lr, which it reaches at total_steps:
-/// final_lr + (lr - final_lr) * (1 + cos(pi * (s - W) / (total - W))) / 2.
-double learningRate(const OptimizerPolicy &optimizer,
-                    const SchedulePolicy &schedule, int64_t step);
-
-/// What a rank knows about its gradient slices.
-struct GradientStats {
-  double sumOfSquares = 0; ///< in f64, in an order that threads don't change
-  int64_t nonfinite = 0;   ///< elements that are infinite or NaN
-  int64_t firstNonfinite = -1; ///< index in ownedPieces of the first of them
-};
 
 /// AdamW with decoupled decay, and the EMA, over the slices of one rank. Math
 /// is f32, or f64 where the master dtype is f64.
@@ -68,4 +52,4 @@ private:
 
 } // namespace ff::rt
 
-#endif // FF_RUNTIME_TRAIN_OPTIMIZER_H
+#endif // FF_RUNTIME_CPU_OPTIMIZER_H

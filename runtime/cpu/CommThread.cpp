@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/comm/CommThread.h"
+#include "runtime/cpu/CommThread.h"
 #include "runtime/core/Error.h"
 
 namespace ff::rt {
