@@ -21,6 +21,10 @@ class Backend {
 public:
   virtual ~Backend() = default;
 
+  bool graphs = true;          ///< on a GPU: replay captured graphs
+  bool profile = false;        ///< every call is waited for
+  double timeoutSeconds = 600; ///< on a GPU: without progress
+
   /// For LayoutRequest, once threads are set.
   virtual size_t matmulScratchBytes(const Metadata &metadata) = 0;
   /// Joins the other ranks; `store` is null where there are none.

@@ -45,7 +45,7 @@ constexpr int deviceInputSets = 2;
 constexpr size_t deviceMatmulScratch = size_t{32} << 20;
 
 /// On a GPU: bytes that a rank sends in one exchange of the hosts.
-constexpr size_t exchangeBytes = 4096;
+constexpr size_t exchangeBytes = size_t{64} << 10;
 
 /// Elements of a parameter whose gradient statistics are one partial sum.
 constexpr int64_t statsChunk = 16384;

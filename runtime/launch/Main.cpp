@@ -47,6 +47,9 @@ void runRank(const Metadata &metadata, const Options &options,
   orFatal([&] {
     MeshShape mesh =
         resolveMesh(metadata.replicate, metadata.shard, info.world);
+    backend.graphs = options.graphs;
+    backend.profile = options.profile;
+    backend.timeoutSeconds = options.collectiveTimeout;
     std::unique_ptr<Communicator> comm =
         backend.connect(info, mesh, store.get());
     RunSetup setup{metadata, options, backend, *comm, entries, numEntries};

@@ -56,6 +56,15 @@ bool parseOptions(int argc, char **argv, const Metadata &metadata,
                  "clipping, to this safetensors file");
   app.add_flag("--dump-samples", options.dumpSamples,
                "Print the numbers of the samples that each rank reads");
+  if (metadata.target) {
+    app.add_flag("!--no-graphs", options.graphs,
+                 "Launch every kernel anew instead of replaying CUDA graphs");
+    app.add_option("--timeout", options.collectiveTimeout,
+                   "Seconds without progress on the GPU after which all ranks "
+                   "end, with the collective that did not")
+        ->check(CLI::Range(1.0, 1e6))
+        ->capture_default_str();
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &e) {

@@ -29,6 +29,8 @@ struct Options {
   bool dumpSamples = false;
   bool printLayout = false;
   bool reportMemory = false;
+  bool graphs = true;             ///< on a GPU: replay captured graphs
+  double collectiveTimeout = 600; ///< on a GPU, in seconds
 };
 
 /// Parses the command line, with the spec's values as defaults. Returns true

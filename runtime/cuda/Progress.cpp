@@ -1,0 +1,84 @@
+//===- Progress.cpp - Waiting for a GPU, with an end ------------------------
+//===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/Progress.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/Profile.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace ff::rt::cuda {
+
+Progress::Progress(double timeoutSeconds, int rank,
+                   std::function<std::string()> errorOf)
+    : timeout(timeoutSeconds), rank(rank), errorOf(std::move(errorOf)) {}
+
+void Progress::attach(CUdeviceptr address) { word = address; }
+
+void Progress::begin(const std::string &what, Stream &stream) {
+  if (!word)
+    return;
+  auto it = std::find(names.begin(), names.end(), what);
+  if (it == names.end())
+    it = names.insert(names.end(), what);
+  auto mark = static_cast<uint32_t>(it - names.begin()) + 1;
+  check(libraries().cuda->memsetD32Async(word, mark, 1, stream.handle),
+        "cuMemsetD32Async");
+}
+
+void Progress::end(Stream &stream) {
+  if (word)
+    check(libraries().cuda->memsetD32Async(word, 0, 1, stream.handle),
+          "cuMemsetD32Async");
+}
+
+std::string Progress::current() {
+  uint32_t mark = 0;
+  if (word) {
+    check(libraries().cuda->memcpyDtoHAsync(&mark, word, sizeof mark,
+                                            side.handle),
+          "cuMemcpyDtoHAsync");
+    side.synchronize();
+  }
+  if (mark == 0 || mark > names.size())
+    return "no collective";
+  return names[mark - 1];
+}
+
+void Progress::wait(const Event &event) {
+  Clock::time_point start = Clock::now();
+  double nextCheck = 0.1;
+  // Most waits are short: look often at first.
+  for (int i = 0; !event.done(); ++i) {
+    if (i < 1000) {
+      std::this_thread::yield();
+      continue;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    double seconds = secondsSince(start);
+    if (seconds < nextCheck)
+      continue;
+    nextCheck = seconds + 0.1;
+    if (std::string error = errorOf(); !error.empty())
+      fail("rank {} in {}: {}", rank, current(), error);
+    if (seconds > timeout)
+      fail("rank {}: no progress on the GPU for {:.0f} s, in {}; fix: look at "
+           "the other ranks, whose last messages say where they are; --timeout "
+           "gives them longer",
+           rank, seconds, current());
+  }
+}
+
+void Progress::wait(Stream &stream) {
+  stream.record(settled);
+  wait(settled);
+}
+
+} // namespace ff::rt::cuda

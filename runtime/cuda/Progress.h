@@ -1,0 +1,57 @@
+//===- Progress.h - Waiting for a GPU, with an end --------------------------
+//===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FF_RUNTIME_CUDA_PROGRESS_H
+#define FF_RUNTIME_CUDA_PROGRESS_H
+
+#include "runtime/cuda/Driver.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace ff::rt::cuda {
+
+/// Waits of the host for the device, which end: with an Error where NCCL has
+/// failed, or where nothing moves for too long. Then it names the collective
+/// that the device is in. Streams mark what they begin, so it works for graphs.
+class Progress {
+public:
+  /// `errorOf` gives what NCCL says of a failure, or nothing.
+  Progress(double timeoutSeconds, int rank,
+           std::function<std::string()> errorOf);
+
+  /// A word of device memory for the marks; 0: none, so nothing is named.
+  void attach(CUdeviceptr word);
+
+  /// Marks on `stream`, in its order, that `what` begins; the same text has the
+  /// same mark. end() marks that it is over.
+  void begin(const std::string &what, Stream &stream);
+  void end(Stream &stream);
+
+  /// Returns when the work before `event` is done.
+  void wait(const Event &event);
+  /// Likewise for all that is on the stream.
+  void wait(Stream &stream);
+
+private:
+  std::string current();
+
+  double timeout;
+  int rank;
+  std::function<std::string()> errorOf;
+  CUdeviceptr word = 0;
+  std::vector<std::string> names; ///< of the marks, from 1 on
+  Event settled;
+  Stream side; ///< reads the word while another stream hangs
+};
+
+} // namespace ff::rt::cuda
+
+#endif // FF_RUNTIME_CUDA_PROGRESS_H
