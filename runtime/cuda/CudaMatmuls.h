@@ -1,5 +1,4 @@
-//===- CudaMatmuls.h - Matmuls through cuBLASLt ------------------------------
-//===//
+//===- CudaMatmuls.h - Matmuls through cuBLASLt ---------------------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.
@@ -10,8 +9,11 @@
 #ifndef FF_RUNTIME_CUDA_CUDAMATMULS_H
 #define FF_RUNTIME_CUDA_CUDAMATMULS_H
 
-#include "runtime/compute/Matmul.h"
+#include "runtime/compute/MatmulType.h"
 #include "runtime/cuda/Driver.h"
+
+#include <memory>
+#include <vector>
 
 namespace ff::rt::cuda {
 
@@ -21,7 +23,9 @@ constexpr size_t matmulWorkspaceBytes = size_t{32} << 20;
 
 /// The plans of all matmuls of a spec: descriptors, layouts and the algorithm
 /// that cuBLASLt's heuristic puts first, chosen once, at start. An Error names
-/// the matmul (its shape, strides and types) that the library cannot do.
+/// the matmul (its shape, strides and types) that the library cannot do: one
+/// with silu, exact gelu, tanh or sigmoid, with an epilogue in f64, or of views
+/// in which no dim of a matrix has stride 1.
 class CudaMatmuls {
 public:
   /// `tf32`: f32 operands may be rounded to TF32.
@@ -30,7 +34,9 @@ public:
   ~CudaMatmuls();
 
   /// c = op(a · b [+ bias]) on `stream`; device addresses. May be captured in a
-  /// graph.
+  /// graph. Operands that are not aligned to 16 bytes get an algorithm of their
+  /// own, chosen when they come first. All calls are in order on one stream at
+  /// a time: they share the workspace.
   void run(size_t matmul, const void *a, const void *b, const void *bias,
            void *c, const Stream &stream);
 

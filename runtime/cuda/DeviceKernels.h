@@ -1,12 +1,10 @@
-//===- DeviceKernels.h - The runtime's own kernels ---------------------------
-//===//
+//===- DeviceKernels.h - The runtime's own kernels ------------------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // What is the same in every program and so is no part of its device image: the
 // optimizer, random values, lookups, conversions. They are written in C++ for
@@ -21,31 +19,12 @@
 
 #include "runtime/core/Dtype.h"
 #include "runtime/cuda/Driver.h"
+#include "runtime/cuda/kernels/Tables.h"
 
 #include <memory>
 #include <vector>
 
 namespace ff::rt::cuda {
-
-/// What changes from one micro-batch to the next, in device memory, so that a
-/// captured graph stays valid.
-struct BatchScalars {
-  int64_t firstSample = 0;
-  double lossSeedF64 = 0;
-  float lossSeedF32 = 0;
-  int32_t counts = 0; ///< 0: a rank without a micro-batch in this round
-};
-
-/// What the host reads after a step; zero before it.
-struct StepRecord {
-  double lossSum = 0;   ///< over the micro-batches of the rank that count
-  double weightSum = 0; ///< likewise, of a program with sum and count
-  double sumOfSquares = 0;
-  int64_t nonfinite = 0;
-  int64_t firstNonfinite = 0; ///< 1 + index of the piece; 0: none
-  int64_t badIdRow = 0; ///< 1 + input row of an id outside its table; 0: none
-  int64_t badId = 0, badIdRows = 0; ///< that id, and the rows of the table
-};
 
 /// A trainable parameter, or what this rank has of it. Addresses of its first
 /// element, each aligned to 16 bytes; 0: not there.
@@ -75,9 +54,6 @@ struct ZeroRange {
   int64_t bytes; ///< both multiples of 2
 };
 
-/// Elements whose statistics are one partial sum, which never spans pieces.
-constexpr int64_t statsChunk = 16384;
-
 /// Bytes for the tables and partial sums of DeviceKernels, at most: a part of
 /// the arena, and so of the plan.
 constexpr size_t deviceTableBytes(int64_t pieces, int64_t elements,
@@ -94,7 +70,9 @@ public:
                 size_t tableBytes);
   ~DeviceKernels();
 
-  /// As ff_rt_random, bit for bit.
+  /// As ff_rt_random: the same bits, but for about one normal value of f32 in
+  /// 10^8 (and more of f64) where the logarithm or the sine of the device and
+  /// of the CPU's library differ in their last bit.
   void random(uint64_t seed, int32_t site, ff_distribution distribution,
               DType dtype, CUdeviceptr scalars, int64_t batch,
               int64_t perSample, CUdeviceptr out, const Stream &stream);
@@ -107,7 +85,7 @@ public:
   void embeddingGrad(DType dtype, CUdeviceptr dout, CUdeviceptr ids,
                      CUdeviceptr grad, int64_t n, int64_t rows, int64_t width,
                      const Stream &stream);
-  /// As convertElements.
+  /// As convertElements, with any alignment of elements.
   void convert(DType from, CUdeviceptr src, DType to, CUdeviceptr dst,
                int64_t n, const Stream &stream);
   /// As addElements: dst += src.

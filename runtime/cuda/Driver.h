@@ -1,5 +1,4 @@
-//===- Driver.h - The CUDA driver, with errors as Errors ----------------------
-//===//
+//===- Driver.h - The CUDA driver, with errors as Errors ------------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.
@@ -17,7 +16,7 @@
 namespace ff::rt::cuda {
 
 /// An Error that names the call and what the driver says, unless `result` is
-/// CUDA_SUCCESS.
+/// SUCCESS.
 void check(CUresult result, const char *call);
 
 /// The primary context of a device, current on the thread that made it.
@@ -25,6 +24,7 @@ class Context {
 public:
   explicit Context(int device);
   ~Context();
+  Context(const Context &) = delete;
   /// Makes it current on the calling thread.
   void use() const;
 

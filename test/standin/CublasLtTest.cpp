@@ -1,6 +1,6 @@
 // Products against a naive loop on the host: transpositions, orders, batches,
 // types, epilogues; what is refused.
-#include "tools/standin/api/CublasLt.h"
+#include "runtime/cuda/api/CublasLt.h"
 #include "test/standin/Device.h"
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 using namespace standin;
 using namespace standin::test;
-using namespace standin::blas;
+using namespace ff::rt::cuda::blas;
 
 namespace {
 float bf16(float f) {

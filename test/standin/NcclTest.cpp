@@ -1,6 +1,6 @@
 // Collectives between processes of this machine: results, mismatches, missing
 // ranks.
-#include "tools/standin/api/Nccl.h"
+#include "runtime/cuda/api/Nccl.h"
 #include "test/standin/Device.h"
 
 #include <chrono>

@@ -1,11 +1,13 @@
 #ifndef FF_STANDIN_CUBLASLT_GEMM_H
 #define FF_STANDIN_CUBLASLT_GEMM_H
 
-#include "tools/standin/api/CublasLt.h"
+#include "runtime/cuda/api/CublasLt.h"
+#include "tools/standin/api/Cuda.h"
 
 #include <string>
 
 namespace standin::blas {
+using namespace ff::rt::cuda::blas;
 
 struct Layout { // lies within the caller's opaque 64 bytes
   int32_t type, order;

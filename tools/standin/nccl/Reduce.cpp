@@ -1,6 +1,7 @@
 // Reductions in the order of the ranks; halves are summed in f32 and rounded
 // once.
-#include "tools/standin/api/Nccl.h"
+#include "runtime/cuda/api/Nccl.h"
+#include "tools/standin/api/Cuda.h"
 #include "tools/standin/exec/Lanes.h"
 #include "tools/standin/nccl/Segment.h"
 

@@ -1,5 +1,6 @@
 #include "tools/standin/nccl/Segment.h"
-#include "tools/standin/api/Nccl.h"
+#include "runtime/cuda/api/Nccl.h"
+#include "tools/standin/api/Cuda.h"
 
 #include <cerrno>
 #include <chrono>

@@ -2,7 +2,8 @@
 #ifndef FF_STANDIN_NCCL_TRANSFER_H
 #define FF_STANDIN_NCCL_TRANSFER_H
 
-#include "tools/standin/api/Nccl.h"
+#include "runtime/cuda/api/Nccl.h"
+#include "tools/standin/api/Cuda.h"
 #include "tools/standin/nccl/Segment.h"
 
 #include <memory>

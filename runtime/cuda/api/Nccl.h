@@ -1,8 +1,19 @@
-// What of NCCL's API the stand-in speaks, from the public documentation.
-#ifndef FF_STANDIN_API_NCCL_H
-#define FF_STANDIN_API_NCCL_H
+//===- Nccl.h - NCCL's API ------------------------------------------------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What ff and its stand-in device speak of NCCL, from the public documentation.
+//
+//===----------------------------------------------------------------------===//
 
-#include "tools/standin/api/Cuda.h"
+#ifndef FF_RUNTIME_CUDA_API_NCCL_H
+#define FF_RUNTIME_CUDA_API_NCCL_H
+
+#include "runtime/cuda/api/Cuda.h"
 
 extern "C" {
 typedef struct ncclComm *ncclComm_t;
@@ -38,7 +49,7 @@ typedef enum {
   ncclFloat64 = 8,
   ncclBfloat16 = 9
 } ncclDataType_t;
-typedef struct ncclConfig ncclConfig_t; // not read
+typedef struct ncclConfig ncclConfig_t; // passed as null
 
 ncclResult_t ncclGetVersion(int *version);
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id);
@@ -82,4 +93,4 @@ ncclResult_t ncclRecv(void *recv, size_t count, ncclDataType_t type, int peer,
                       ncclComm_t comm, CUstream s);
 }
 
-#endif
+#endif // FF_RUNTIME_CUDA_API_NCCL_H

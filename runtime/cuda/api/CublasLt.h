@@ -1,8 +1,20 @@
-// What of cuBLASLt's API the stand-in speaks, from the public documentation.
-#ifndef FF_STANDIN_API_CUBLASLT_H
-#define FF_STANDIN_API_CUBLASLT_H
+//===- CublasLt.h - cuBLASLt's API ----------------------------------------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What ff and its stand-in device speak of cuBLASLt, from the public
+// documentation.
+//
+//===----------------------------------------------------------------------===//
 
-#include "tools/standin/api/Cuda.h"
+#ifndef FF_RUNTIME_CUDA_API_CUBLASLT_H
+#define FF_RUNTIME_CUDA_API_CUBLASLT_H
+
+#include "runtime/cuda/api/Cuda.h"
 
 extern "C" {
 typedef int cublasStatus_t;
@@ -67,7 +79,7 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
                void *workspace, size_t workspaceBytes, CUstream stream);
 }
 
-namespace standin::blas {
+namespace ff::rt::cuda::blas {
 enum Status : int {
   Success = 0,
   NotInitialized = 1,
@@ -113,7 +125,14 @@ enum LayoutAttribute : int {
   BatchCount = 5,
   BatchStride = 6
 };
-enum PrefAttribute : int { SearchMode = 0, MaxWorkspaceBytes = 1 };
+enum PrefAttribute : int {
+  SearchMode = 0,
+  MaxWorkspaceBytes = 1,
+  MinAlignmentA = 5,
+  MinAlignmentB = 6,
+  MinAlignmentC = 7,
+  MinAlignmentD = 8
+};
 // Epilogues are sums of these.
 enum Epilogue : int {
   Default = 1,
@@ -127,6 +146,6 @@ enum Epilogue : int {
   BGradA = 256,
   BGradB = 512
 };
-} // namespace standin::blas
+} // namespace ff::rt::cuda::blas
 
-#endif
+#endif // FF_RUNTIME_CUDA_API_CUBLASLT_H
