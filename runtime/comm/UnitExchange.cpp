@@ -1,5 +1,4 @@
-//===- UnitExchange.cpp - Gathering and reducing of units -------------------
-//===//
+//===- UnitExchange.cpp - Gathering and reducing of units -----------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.

@@ -1,5 +1,4 @@
-//===- MatmulType.h - What a matmul is, for any library ---------------------
-//===//
+//===- MatmulType.h - What a matmul is, for any library -------------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.

@@ -1,5 +1,4 @@
-//===- Backend.h - What a target brings to a run ----------------------------
-//===//
+//===- Backend.h - What a target brings to a run --------------------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.

@@ -1,5 +1,4 @@
-//===- Device.cpp - What computes the programs of a rank --------------------
-//===//
+//===- Device.cpp - What computes the programs of a rank ------------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.

@@ -1,5 +1,4 @@
-//===- Device.h - What computes the programs of a rank ----------------------
-//===//
+//===- Device.h - What computes the programs of a rank --------------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.
@@ -68,7 +67,7 @@ public:
 
   // Micro-batches.
   /// Memory of the host for the input sets of the layout.
-  virtual char *inputSets() = 0;
+  virtual char *inputMemory() = 0;
   virtual void run(ff_ctx *ctx, const ff_entry &entry,
                    const MicroBatch &batch) = 0;
   /// Returns when the inputs of the last run may be overwritten.

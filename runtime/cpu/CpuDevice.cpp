@@ -1,5 +1,4 @@
-//===- CpuDevice.cpp - The cores of the host --------------------------------
-//===//
+//===- CpuDevice.cpp - The cores of the host ------------------------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.
@@ -68,7 +67,7 @@ const void *CpuDevice::lossSeed() {
   return &lossSeedF32;
 }
 
-char *CpuDevice::inputSets() { return memory.at<char>(layout.inputs); }
+char *CpuDevice::inputMemory() { return memory.at<char>(layout.inputs); }
 
 double CpuDevice::number(size_t index) {
   const void *value = output(index);

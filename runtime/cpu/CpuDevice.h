@@ -1,5 +1,4 @@
-//===- CpuDevice.h - The cores of the host ----------------------------------
-//===//
+//===- CpuDevice.h - The cores of the host --------------------------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.
@@ -39,7 +38,7 @@ public:
   void *output(size_t index) override;
   const void *lossSeed() override;
 
-  char *inputSets() override;
+  char *inputMemory() override;
   void run(ff_ctx *ctx, const ff_entry &entry,
            const MicroBatch &batch) override;
   const void *result(size_t index) override { return output(index); }

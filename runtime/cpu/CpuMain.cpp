@@ -1,5 +1,4 @@
-//===- CpuMain.cpp - The trainer on the cores of the host -------------------
-//===//
+//===- CpuMain.cpp - The trainer on the cores of the host -----------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.

@@ -1,5 +1,4 @@
-//===- HostUnitExchange.h - Units in memory of the host ---------------------
-//===//
+//===- HostUnitExchange.h - Units in memory of the host -------------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.

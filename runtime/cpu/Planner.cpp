@@ -1,5 +1,4 @@
-//===- Planner.cpp - Plans of a machine that compiles -----------------------
-//===//
+//===- Planner.cpp - Plans of a machine that compiles ---------------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.

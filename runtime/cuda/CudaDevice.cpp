@@ -1,5 +1,4 @@
-//===- CudaDevice.cpp - A GPU that trains -----------------------------------
-//===//
+//===- CudaDevice.cpp - A GPU that trains ---------------------------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.

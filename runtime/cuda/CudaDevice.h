@@ -1,5 +1,4 @@
-//===- CudaDevice.h - A GPU that trains -------------------------------------
-//===//
+//===- CudaDevice.h - A GPU that trains -----------------------------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.
@@ -56,7 +55,7 @@ public:
   void *output(size_t index) override;
   const void *lossSeed() override;
 
-  char *inputSets() override { return pinned.data; }
+  char *inputMemory() override { return pinned.data; }
   void run(ff_ctx *ctx, const ff_entry &entry,
            const MicroBatch &batch) override;
   void finishInputs() override;

@@ -1,5 +1,4 @@
-//===- CudaMain.cpp - The trainer on NVIDIA GPUs ----------------------------
-//===//
+//===- CudaMain.cpp - The trainer on NVIDIA GPUs --------------------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.

@@ -8,6 +8,7 @@
 
 #include "runtime/cuda/CudaMatmuls.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/Layout.h"
 #include "runtime/cuda/MatmulCalls.h"
 
 #include <fmt/format.h>
@@ -197,7 +198,7 @@ Algorithm CudaMatmuls::State::choose(const Plan &plan, bool aligned) const {
   Preference preference;
   checkBlas(api().matmulPreferenceCreate(&preference.value),
             "cublasLtMatmulPreferenceCreate");
-  set(preference, blas::MaxWorkspaceBytes, uint64_t{matmulWorkspaceBytes});
+  set(preference, blas::MaxWorkspaceBytes, uint64_t{deviceMatmulScratch});
   auto alignment = [&](uint64_t size) {
     return static_cast<uint32_t>(aligned ? wantedAlignment : size);
   };

@@ -17,10 +17,6 @@
 
 namespace ff::rt::cuda {
 
-/// Workspace in the arena, for every chip: what NVIDIA recommends for sm_90.
-/// It is part of the plan, so it does not depend on the machine that runs.
-constexpr size_t matmulWorkspaceBytes = size_t{32} << 20;
-
 /// The plans of all matmuls of a spec: descriptors, layouts and the algorithm
 /// that cuBLASLt's heuristic puts first, chosen once, at start. An Error names
 /// the matmul (its shape, strides and types) that the library cannot do: one

@@ -1,5 +1,4 @@
-//===- CudaUnitExchange.cpp - Units in the memory of a GPU ------------------
-//===//
+//===- CudaUnitExchange.cpp - Units in the memory of a GPU ----------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.

@@ -1,5 +1,4 @@
-//===- DeviceArena.h - The one allocation on a GPU --------------------------
-//===//
+//===- DeviceArena.h - The one allocation on a GPU ------------------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.

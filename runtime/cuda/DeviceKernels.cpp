@@ -16,6 +16,8 @@
 
 namespace ff::rt::cuda {
 
+static_assert(statsChunk == rt::statsChunk, "the plan has room for them");
+
 // Made from kernels/*.cpp when the runtime is built.
 extern const char *const ptxOfElements;
 extern const char *const ptxOfEmbedding;

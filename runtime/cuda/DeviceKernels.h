@@ -17,7 +17,7 @@
 #ifndef FF_RUNTIME_CUDA_DEVICEKERNELS_H
 #define FF_RUNTIME_CUDA_DEVICEKERNELS_H
 
-#include "runtime/core/Dtype.h"
+#include "runtime/core/Layout.h"
 #include "runtime/cuda/Driver.h"
 #include "runtime/cuda/kernels/Tables.h"
 
@@ -53,14 +53,6 @@ struct ZeroRange {
   CUdeviceptr begin;
   int64_t bytes; ///< both multiples of 2
 };
-
-/// Bytes for the tables and partial sums of DeviceKernels, at most: a part of
-/// the arena, and so of the plan.
-constexpr size_t deviceTableBytes(int64_t pieces, int64_t elements,
-                                  int64_t zeroRanges) {
-  return static_cast<size_t>(256 * (pieces + 8) + 32 * (zeroRanges + 8) +
-                             48 * (elements / statsChunk + pieces + 8));
-}
 
 class DeviceKernels {
 public:

@@ -1,5 +1,4 @@
-//===- NcclCommunicator.h - Ranks that talk through NCCL --------------------
-//===//
+//===- NcclCommunicator.h - Ranks that talk through NCCL ------------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.

@@ -1,5 +1,4 @@
-//===- Progress.h - Waiting for a GPU, with an end --------------------------
-//===//
+//===- Progress.h - Waiting for a GPU, with an end ------------------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.

@@ -1,5 +1,4 @@
-//===- Context.cpp - State of a rank, calls of generated code ---------------
-//===//
+//===- Context.cpp - State of a rank, calls of generated code -------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.

@@ -164,7 +164,7 @@ private:
     int64_t batch = batchSize();
     int64_t batches = (policy.count + batch - 1) / batch;
     int64_t world = setup.comm.world();
-    char *inputs = ctx.device->inputSets();
+    char *inputs = ctx.device->inputMemory();
     // Every rank runs the same number of batches, for the collectives.
     for (int64_t round = 0; round * world < batches; ++round) {
       int64_t index = round * world + setup.comm.rank;
@@ -193,7 +193,7 @@ private:
       const TensorType &type =
           isOutput ? ctx.program.outputs[i] : ctx.program.inputs[i - outputs];
       const void *data = isOutput ? ctx.device->result(i)
-                                  : ctx.device->inputSets() +
+                                  : ctx.device->inputMemory() +
                                         ctx.layout.inputOffsets[i - outputs];
       size_t rowBytes = type.bytes() / static_cast<size_t>(batch);
       file.write(data, static_cast<size_t>(rows) * rowBytes,

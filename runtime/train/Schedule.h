@@ -1,5 +1,4 @@
-//===- Schedule.h - The learning rate ---------------------------------------
-//===//
+//===- Schedule.h - The learning rate -------------------------------------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.

@@ -133,7 +133,7 @@ void Trainer::run() {
                           doneSteps, lastStep));
   prefetcher = std::make_unique<Prefetcher>(
       data, metadata, ctx.program.inputs, ctx.layout.inputOffsets,
-      ctx.device->inputSets(), ctx.layout.inputSetBytes, comm.rank,
+      ctx.device->inputMemory(), ctx.layout.inputSetBytes, comm.rank,
       comm.world(), doneSamples, std::max<int64_t>(lastStep - doneSteps, 0));
   Clock::time_point start = Clock::now();
   bool stopped = false;
