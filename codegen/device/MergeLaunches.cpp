@@ -35,10 +35,10 @@ using namespace ff;
 /// Parameters of a kernel, which are at most 4 KiB.
 static constexpr unsigned kMaxBuffers = 64;
 /// What a launch reads may be kept for any time if it is as small as this.
-static constexpr int64_t kSmallBytes = 1 << 20;
+static constexpr int64_t kSmallBytes = 1 << 19;
 /// Launches past which one with larger operands may move: they stay in memory
 /// for as long.
-static constexpr unsigned kMaxPassed = 2;
+static constexpr unsigned kMaxPassed = 1;
 
 namespace {
 struct MergeLaunches : ff::impl::MergeLaunchesPassBase<MergeLaunches> {
@@ -75,14 +75,27 @@ static bool mayPass(Operation &op) {
              AttentionBackwardOp, EmbeddingBackwardOp>(op);
 }
 
-/// Where a view stands means nothing; here it is not in the way.
-static void moveViewsToUses(Block &block) {
+static int64_t operandBytes(Operation *op) {
+  int64_t bytes = 0;
+  for (Type type : op->getOperandTypes())
+    bytes += getBytes(type);
+  return bytes;
+}
+
+/// Moves views, and launches that read little, down to their first uses, where
+/// they are in the way of nothing: the second step of a sum that is split does
+/// not hold the first one back.
+static void moveToUses(Block &block) {
+  Operation *end = block.getTerminator();
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    if (!isViewOp(&op) || op.use_empty())
+    if (!mayPass(op))
+      end = &op;
+    bool isSmall = isa<LaunchDeviceOp>(op) && operandBytes(&op) <= kSmallBytes;
+    if ((!isViewOp(&op) && !isSmall) || op.use_empty())
       continue;
-    Operation *first = nullptr;
+    Operation *first = isSmall ? end : block.getTerminator();
     for (Operation *user : op.getUsers())
-      if (!first || user->isBeforeInBlock(first))
+      if (user->isBeforeInBlock(first))
         first = user;
     op.moveBefore(first);
   }
@@ -95,10 +108,7 @@ bool MergeLaunches::canMove(LaunchDeviceOp launch, LaunchDeviceOp to,
               to->getNumOperands() + to->getNumResults() >
           kMaxBuffers)
     return false;
-  int64_t bytes = 0;
-  for (Type type : launch->getOperandTypes())
-    bytes += getBytes(type);
-  if (passed > kMaxPassed && bytes > kSmallBytes)
+  if (passed > kMaxPassed && operandBytes(launch) > kSmallBytes)
     return false;
   return llvm::all_of(launch->getUsers(), [&](Operation *user) {
     return to->isBeforeInBlock(user);
@@ -135,10 +145,11 @@ SymbolRefAttr MergeLaunches::kernelOf(LaunchDeviceOp a, LaunchDeviceOp b) {
                                                 block, count);
   auto branch =
       builder.create<scf::IfOp>(loc, isFirst, /*withElseRegion=*/true);
-  // Operands of both, then results of both.
+  // Operands of both, then results of both. They may be one kernel, twice.
   unsigned next = 0;
-  IRMapping mapping;
-  auto take = [&](gpu::GPUFuncOp kernel, unsigned begin, unsigned end) {
+  IRMapping ofFirst, ofSecond;
+  auto take = [&](gpu::GPUFuncOp kernel, IRMapping &mapping, unsigned begin,
+                  unsigned end) {
     for (unsigned i = begin; i < end; ++i, ++next) {
       mapping.map(kernel.getArgument(i), entry.getArgument(next));
       for (NamedAttribute attr :
@@ -146,17 +157,17 @@ SymbolRefAttr MergeLaunches::kernelOf(LaunchDeviceOp a, LaunchDeviceOp b) {
         merged.setArgAttr(next, attr.getName(), attr.getValue());
     }
   };
-  take(first, 0, a->getNumOperands());
-  take(second, 0, b->getNumOperands());
-  take(first, a->getNumOperands(), first.getNumArguments());
-  take(second, b->getNumOperands(), second.getNumArguments());
-  auto clone = [&](gpu::GPUFuncOp kernel, Block *into) {
+  take(first, ofFirst, 0, a->getNumOperands());
+  take(second, ofSecond, 0, b->getNumOperands());
+  take(first, ofFirst, a->getNumOperands(), first.getNumArguments());
+  take(second, ofSecond, b->getNumOperands(), second.getNumArguments());
+  auto clone = [&](gpu::GPUFuncOp kernel, IRMapping &mapping, Block *into) {
     OpBuilder inner = OpBuilder::atBlockTerminator(into);
     for (Operation &op : kernel.getBody().front().without_terminator())
       inner.clone(op, mapping);
   };
-  clone(first, branch.thenBlock());
-  clone(second, branch.elseBlock());
+  clone(first, ofFirst, branch.thenBlock());
+  clone(second, ofSecond, branch.elseBlock());
   // The others count their blocks from 0.
   auto inner = OpBuilder::atBlockBegin(branch.elseBlock());
   Value rest = inner.create<arith::SubIOp>(loc, block, count);
@@ -191,7 +202,7 @@ LaunchDeviceOp MergeLaunches::merge(LaunchDeviceOp a, LaunchDeviceOp b) {
 }
 
 void MergeLaunches::mergeIn(Block &block) {
-  moveViewsToUses(block);
+  moveToUses(block);
   /// Those since the last operation that none may pass, with the launches
   /// since.
   SmallVector<std::pair<LaunchDeviceOp, unsigned>> waiting;
@@ -204,6 +215,7 @@ void MergeLaunches::mergeIn(Block &block) {
     auto launch = dyn_cast<LaunchDeviceOp>(op);
     if (launch && !isPlain(lookup(launch)))
       launch = {};
+    unsigned passed = 0;
     if (launch)
       for (auto *it = waiting.begin(); it != waiting.end();) {
         if (!canMove(it->first, launch, it->second)) {
@@ -211,12 +223,13 @@ void MergeLaunches::mergeIn(Block &block) {
           continue;
         }
         launch = merge(it->first, launch);
+        passed = std::max(passed, it->second);
         it = waiting.erase(it);
       }
     for (auto &entry : waiting)
       entry.second += isLaunch;
     if (launch)
-      waiting.push_back({launch, 0});
+      waiting.push_back({launch, passed});
   }
 }
 
