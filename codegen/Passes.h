@@ -9,6 +9,8 @@
 #ifndef FF_CODEGEN_PASSES_H
 #define FF_CODEGEN_PASSES_H
 
+#include "codegen/Target.h"
+
 #include "mlir/Pass/Pass.h"
 
 #include <memory>
@@ -31,8 +33,10 @@ inline constexpr llvm::StringLiteral kKernelAttr = "ff.kernel";
 /// Registers all passes of code generation for ff-opt.
 inline void registerFFCodegenPasses() { registerFFCodegenGenPasses(); }
 
-/// From tensor operations to fused ones (the stage `kernels`).
-void buildFormKernelsPipeline(mlir::OpPassManager &pm);
+/// From tensor operations to fused ones (the stage `kernels`), as they are best
+/// for `target`.
+void buildFormKernelsPipeline(mlir::OpPassManager &pm,
+                              const Target &target = {});
 
 /// Lowers functions of scf, arith, math, vector and func to the LLVM dialect.
 void buildKernelToLLVMPipeline(mlir::OpPassManager &pm);

@@ -189,6 +189,10 @@ static constexpr KeyInfo keys[] = {
      "dtype, of which the first that matches counts. A pattern matches whole "
      "parts of a name.",
      "keep = { \"norm*\" = \"fp32\" }"},
+    {"precision", "tf32", K::Boolean, R::Any, "false", "",
+     "Whether fp32 matmuls of --target=cuda may round their operands to TF32 "
+     "(10 bits of fraction), which is faster and less exact.",
+     "tf32 = true"},
     // sharding
     {"sharding", "units", K::Units, R::Any, "\"blocks\"", "",
      "What is gathered at once: \"blocks\" makes a unit of every instance of a "
@@ -506,7 +510,7 @@ ArrayRef<KeyInfo> ff::frontend::getKeys() {
     for (const KeyInfo &key : keys) {
       KeyInfo copy = key;
       copy.fallback = "";
-      if (key.section == "precision")
+      if (key.section == "precision" && key.name != "tf32")
         copy.section = "bundle.*.precision";
       else if (key.section == "sharding" && key.name != "max_buffer")
         copy.section = "bundle.*.sharding";

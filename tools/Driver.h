@@ -23,8 +23,10 @@ namespace ff {
 llvm::Expected<int> runObject(llvm::ArrayRef<char> object,
                               llvm::ArrayRef<std::string> args);
 
-/// Links the object file with the runtime into an executable at `output`.
-llvm::Error linkExecutable(llvm::ArrayRef<char> object, llvm::StringRef output);
+/// Links the object file with the runtime, that of GPUs for `isCuda`, into an
+/// executable at `output`.
+llvm::Error linkExecutable(llvm::ArrayRef<char> object, llvm::StringRef output,
+                           bool isCuda);
 
 /// Writes `data` to `path`, or leaves `path` as it was.
 llvm::Error writeFile(llvm::StringRef path, llvm::ArrayRef<char> data);

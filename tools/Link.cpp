@@ -39,13 +39,21 @@ static Expected<std::string> findLinkerDriver() {
                    "or --emit=obj, which need none");
 }
 
-Error ff::linkExecutable(ArrayRef<char> object, StringRef output) {
+/// What trainers are linked with, one argument a line.
+static StringRef linkList(bool isCuda) {
+  if (isCuda && sys::fs::exists(FF_RUNTIME_CUDA_LINK_FILE))
+    return FF_RUNTIME_CUDA_LINK_FILE;
+  return FF_RUNTIME_LINK_FILE;
+}
+
+Error ff::linkExecutable(ArrayRef<char> object, StringRef output, bool isCuda) {
   auto driver = findLinkerDriver();
   if (!driver)
     return driver.takeError();
-  auto list = MemoryBuffer::getFile(FF_RUNTIME_LINK_FILE);
+  StringRef listPath = linkList(isCuda);
+  auto list = MemoryBuffer::getFile(listPath);
   if (!list)
-    return makeError("cannot read '" FF_RUNTIME_LINK_FILE
+    return makeError("cannot read '" + listPath +
                      "', which lists what trainers are linked with: " +
                      list.getError().message());
 

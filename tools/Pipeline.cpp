@@ -145,7 +145,7 @@ static void addPasses(OpPassManager &pm, Stage stage,
   case Stage::Kernels:
     // True after it: compute is fused loops, matmuls, attention, lookups and
     // random values, each of which reads strided views of buffers.
-    buildFormKernelsPipeline(pm);
+    buildFormKernelsPipeline(pm, options.target);
     return;
 
   case Stage::Shard:
@@ -167,9 +167,16 @@ static void addPasses(OpPassManager &pm, Stage stage,
     // buffer has an offset, every collective a slot, and no two live buffers
     // overlap.
     // Lowered here since kernels ask for scratch buffers.
-    LowerKernelsPassOptions kernelOptions;
-    kernelOptions.vectorBytes = options.vectorBytes;
-    pm.addPass(createLowerKernelsPass(kernelOptions));
+    if (options.target.isCuda()) {
+      LowerKernelsToGPUPassOptions deviceOptions;
+      deviceOptions.chip = options.target.chip;
+      pm.addPass(createLowerKernelsToGPUPass(deviceOptions));
+      pm.addPass(createMergeLaunchesPass());
+    } else {
+      LowerKernelsPassOptions kernelOptions;
+      kernelOptions.vectorBytes = options.vectorBytes;
+      pm.addPass(createLowerKernelsPass(kernelOptions));
+    }
     pm.addPass(createPlanMemory());
     return;
   }
@@ -181,7 +188,13 @@ static void addPasses(OpPassManager &pm, Stage stage,
     return;
 
   case Stage::LLVM:
-    // True after it: the module is in the LLVM dialect.
+    // True after it: the module is in the LLVM dialect. Kernels of a GPU are
+    // constants of it.
+    if (options.target.isCuda()) {
+      EmbedDeviceCodePassOptions deviceOptions;
+      deviceOptions.ptxas = options.ptxas;
+      pm.addPass(createEmbedDeviceCodePass(deviceOptions));
+    }
     buildKernelToLLVMPipeline(pm);
     return;
   }
@@ -244,6 +257,7 @@ static LogicalResult dump(ModuleOp module, Stage stage, StringRef dir) {
 }
 
 LogicalResult ff::runPipeline(ModuleOp module, const PipelineOptions &options) {
+  setTarget(module, options.target);
   if (!options.dumpDir.empty() &&
       failed(dump(module, Stage::Import, options.dumpDir)))
     return failure();

@@ -9,6 +9,8 @@
 #ifndef FF_TOOLS_PIPELINE_H
 #define FF_TOOLS_PIPELINE_H
 
+#include "codegen/Target.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -41,6 +43,11 @@ llvm::StringRef getStageName(Stage stage);
 std::optional<Stage> parseStage(llvm::StringRef name);
 
 struct PipelineOptions {
+  /// What to compile for.
+  Target target;
+  /// Where the assembler for GPUs is: "" searches for it, "none" leaves cubins
+  /// out.
+  std::string ptxas;
   /// The width of vector registers that kernels are written for, in bytes.
   int64_t vectorBytes = 64;
   /// The last stage to run.

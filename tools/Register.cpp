@@ -14,6 +14,7 @@
 #include "tools/Register.h"
 
 #include "codegen/Passes.h"
+#include "codegen/device/PTX.h"
 #include "codegen/host/Host.h"
 #include "dialect/FF.h"
 #include "passes/Passes.h"
@@ -30,8 +31,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -41,8 +40,7 @@ void ff::registerDialects(DialectRegistry &registry) {
                   gpu::GPUDialect, LLVM::LLVMDialect, math::MathDialect,
                   NVVM::NVVMDialect, scf::SCFDialect, vector::VectorDialect>();
   registerUpstreamGradients(registry);
-  registerBuiltinDialectTranslation(registry);
-  registerLLVMDialectTranslation(registry);
+  registerDeviceTranslations(registry);
 }
 
 void ff::registerPasses() {

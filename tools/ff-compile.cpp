@@ -11,6 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/device/DeviceImage.h"
+#include "codegen/device/Ptxas.h"
 #include "codegen/host/Host.h"
 #include "frontend/Frontend.h"
 #include "tools/Driver.h"
@@ -32,7 +34,7 @@ using namespace llvm;
 
 namespace {
 
-enum class Emit { Exe, Obj, LLVM, MLIR };
+enum class Emit { Exe, Obj, LLVM, MLIR, PTX, Cubin };
 enum class PlanFormat { None, Text, Json };
 
 /// The command line. An object of main, made after the options that LLVM's
@@ -49,6 +51,9 @@ struct Flags {
           clEnumValN(Emit::Exe, "exe", "an executable trainer (default)"),
           clEnumValN(Emit::Obj, "obj", "an object file"),
           clEnumValN(Emit::LLVM, "llvm", "LLVM IR, optimised"),
+          clEnumValN(Emit::PTX, "ptx", "the kernels of --target=cuda as PTX"),
+          clEnumValN(Emit::Cubin, "cubin",
+                     "the same assembled for the chip, by ptxas"),
           clEnumValN(Emit::MLIR, "mlir",
                      "the module after the stage --stop-after")),
       cl::cat(category)};
@@ -103,9 +108,17 @@ struct Flags {
   cl::opt<std::string> cpu{"cpu",
                            cl::desc("CPU to compile for (default: native)"),
                            cl::init("native"), cl::cat(category)};
-  cl::opt<std::string> target{"target",
-                              cl::desc("cpu (the only target of this version)"),
-                              cl::init("cpu"), cl::cat(category)};
+  cl::opt<std::string> target{
+      "target",
+      cl::desc("cpu (default), cuda or cuda:<chip>: sm_80, sm_90 (default) or "
+               "sm_90a; newer chips run the code of sm_90"),
+      cl::value_desc("cpu|cuda[:chip]"), cl::init("cpu"), cl::cat(category)};
+  cl::opt<std::string> ptxas{
+      "ptxas",
+      cl::desc("Assembler of the CUDA toolkit, or none, which leaves that to "
+               "the driver (default: the one in PATH, CUDA_HOME/bin or "
+               "/usr/local/cuda/bin)"),
+      cl::value_desc("path|none"), cl::cat(category)};
   cl::opt<unsigned> optLevel{"O", cl::Prefix,
                              cl::desc("Optimisation level, 0 to 2"),
                              cl::init(2), cl::cat(category)};
@@ -159,7 +172,28 @@ static int runTrainer(const Flags &flags, ArrayRef<char> object,
   return *status;
 }
 
-static int compile(const Flags &flags, mlir::ModuleOp module) {
+/// Writes `data` to --output, or to the standard output.
+static int writeOutput(const Flags &flags, StringRef data) {
+  if (Error error =
+          ff::writeFile(flags.output.empty() ? "-" : flags.output.getValue(),
+                        ArrayRef<char>(data.data(), data.size())))
+    return fail(toString(std::move(error)));
+  return 0;
+}
+
+static int writeDeviceCode(const Flags &flags, mlir::ModuleOp module) {
+  if (flags.emit == Emit::PTX)
+    return writeOutput(flags, *ff::getDeviceCode(module, ff::kDevicePtx));
+  if (auto cubin = ff::getDeviceCode(module, ff::kDeviceCubin))
+    return writeOutput(flags, *cubin);
+  return fail("--emit=cubin needs ptxas of the CUDA toolkit, which is not in "
+              "PATH, CUDA_HOME/bin or /usr/local/cuda/bin; give --ptxas=PATH, "
+              "or use --emit=ptx");
+}
+
+static int compile(const Flags &flags, mlir::ModuleOp module, bool isCuda) {
+  if (flags.emit == Emit::PTX || flags.emit == Emit::Cubin)
+    return writeDeviceCode(flags, module);
   ff::ObjectOptions options;
   options.cpu = flags.cpu;
   options.optLevel = flags.optLevel;
@@ -167,11 +201,7 @@ static int compile(const Flags &flags, mlir::ModuleOp module) {
     auto text = ff::compileToLLVMIR(module, options);
     if (!text)
       return fail(toString(text.takeError()));
-    if (Error error =
-            ff::writeFile(flags.output.empty() ? "-" : flags.output.getValue(),
-                          ArrayRef<char>(text->data(), text->size())))
-      return fail(toString(std::move(error)));
-    return 0;
+    return writeOutput(flags, *text);
   }
   auto object = ff::compileToObject(module, options);
   if (!object)
@@ -182,8 +212,9 @@ static int compile(const Flags &flags, mlir::ModuleOp module) {
   if (path.empty())
     path = sys::path::stem(flags.input).str() +
            (flags.emit == Emit::Obj ? ".o" : "");
-  Error error = flags.emit == Emit::Obj ? ff::writeFile(path, *object)
-                                        : ff::linkExecutable(*object, path);
+  Error error = flags.emit == Emit::Obj
+                    ? ff::writeFile(path, *object)
+                    : ff::linkExecutable(*object, path, isCuda);
   return error ? fail(toString(std::move(error))) : 0;
 }
 
@@ -222,6 +253,45 @@ static bool readImportOptions(const Flags &flags, ff::ImportOptions &options) {
   return true;
 }
 
+/// What the flags say about the stages. False after an error.
+static bool readPipelineOptions(const Flags &flags,
+                                ff::PipelineOptions &pipeline) {
+  std::string error;
+  auto target = ff::parseTarget(flags.target, error);
+  if (!target)
+    return !fail("--target=" + flags.target + ": " + error);
+  pipeline.target = *target;
+  pipeline.ptxas = flags.ptxas;
+  if (auto path = ff::findPtxas(flags.ptxas); !path)
+    return !fail("--ptxas=" + flags.ptxas + ": " + toString(path.takeError()));
+  bool emitsDeviceCode = flags.emit == Emit::PTX || flags.emit == Emit::Cubin;
+  if (emitsDeviceCode && !target->isCuda())
+    return !fail("--emit=ptx and --emit=cubin are of --target=cuda; give it, "
+                 "too");
+  if (flags.emit == Emit::Cubin && flags.ptxas == "none")
+    return !fail("--emit=cubin and --ptxas=none exclude each other; give one "
+                 "of them");
+  // No need to assemble what is not written.
+  if (flags.emit == Emit::PTX)
+    pipeline.ptxas = "none";
+  pipeline.vectorBytes = getVectorBytes(flags.cpu);
+  pipeline.dumpDir = flags.dumpDir;
+  pipeline.timing = flags.timing;
+  if (flags.plan != PlanFormat::None && !flags.stopAfter.empty())
+    return !fail("--plan and --stop-after=" + flags.stopAfter +
+                 " exclude each other; give one of them");
+  if (flags.plan != PlanFormat::None)
+    pipeline.stopAfter = ff::Stage::PlanMemory;
+  if (!flags.stopAfter.empty()) {
+    auto stage = ff::parseStage(flags.stopAfter);
+    if (!stage)
+      return !fail("--stop-after=" + flags.stopAfter +
+                   " is not a stage; see --help");
+    pipeline.stopAfter = *stage;
+  }
+  return true;
+}
+
 /// Imports the spec, runs the stages, and does what the flags ask for.
 static int compileSpec(const Flags &flags) {
   ff::ImportOptions importOptions;
@@ -231,21 +301,8 @@ static int compileSpec(const Flags &flags) {
     return ff::printResolved(flags.input, importOptions, outs(), errs()) ? 0
                                                                          : 1;
   ff::PipelineOptions pipeline;
-  pipeline.vectorBytes = getVectorBytes(flags.cpu);
-  pipeline.dumpDir = flags.dumpDir;
-  pipeline.timing = flags.timing;
-  if (flags.plan != PlanFormat::None && !flags.stopAfter.empty())
-    return fail("--plan and --stop-after=" + flags.stopAfter +
-                " exclude each other; give one of them");
-  if (flags.plan != PlanFormat::None)
-    pipeline.stopAfter = ff::Stage::PlanMemory;
-  if (!flags.stopAfter.empty()) {
-    auto stage = ff::parseStage(flags.stopAfter);
-    if (!stage)
-      return fail("--stop-after=" + flags.stopAfter +
-                  " is not a stage; see --help");
-    pipeline.stopAfter = *stage;
-  }
+  if (!readPipelineOptions(flags, pipeline))
+    return 1;
 
   // Ranks are forked from this process by --run: it must have no other threads.
   mlir::DialectRegistry registry;
@@ -285,7 +342,7 @@ static int compileSpec(const Flags &flags) {
   }
   if (!flags.stopAfter.empty() || flags.emit == Emit::MLIR)
     return printModule(flags, *module);
-  return compile(flags, *module);
+  return compile(flags, *module, pipeline.target.isCuda());
 }
 
 int main(int argc, char **argv) {
@@ -302,6 +359,7 @@ int main(int argc, char **argv) {
       "ff-compile: compiles a training pipeline, declared in TOML, into a "
       "native trainer\n\n"
       "  ff-compile spec.toml -o trainer && ./trainer --ranks 2\n"
+      "  ff-compile --target=cuda spec.toml -o trainer\n"
       "  ff-compile --run spec.toml -- --steps 100\n"
       "  ff-compile --plan --ranks 8 spec.toml\n");
   if (flags.schema || flags.reference) {
@@ -313,8 +371,5 @@ int main(int argc, char **argv) {
   }
   if (flags.input.empty())
     return fail("no spec given; usage: ff-compile spec.toml -o trainer");
-  if (flags.target != "cpu")
-    return fail("--target=" + flags.target +
-                " is not supported yet; this version compiles for cpu");
   return compileSpec(flags);
 }

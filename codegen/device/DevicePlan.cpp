@@ -29,6 +29,9 @@ static constexpr int64_t kRowRegisters = 64;
 static constexpr int64_t kMaxRowThreads = 512;
 /// Parts of a sum over columns that one thread of the second kernel adds up.
 static constexpr int64_t kMaxParts = 64;
+/// Elements of a column that one thread sums up in less time than it takes to
+/// launch a second kernel.
+static constexpr int64_t kFewPerThread = 16;
 
 static int64_t product(ArrayRef<int64_t> sizes) {
   int64_t result = 1;
@@ -243,6 +246,9 @@ void DeviceKernel::planColumns() {
   numParts = std::clamp<int64_t>(
       llvm::divideCeil(kEnoughBlocks, blocks), 1,
       std::clamp<int64_t>(length / (down * 4), 1, kMaxParts));
+  // Nor is a second launch worth it for what a thread sums up in a few reads.
+  if (length <= down * kFewPerThread)
+    numParts = 1;
   partLength = llvm::divideCeil(length, numParts);
   numParts = llvm::divideCeil(length, partLength);
   shape.blocks = numParts * blocks;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/Passes.h"
+#include "codegen/Target.h"
 #include "codegen/device/DeviceKernel.h"
 #include "codegen/kernels/FormKernels.h"
 #include "codegen/kernels/FusedKernel.h"
@@ -129,15 +130,17 @@ LogicalResult LowerKernelsToGPU::lower(FusedOp op) {
 
 void LowerKernelsToGPU::runOnOperation() {
   kernels.clear();
-  if (chip != "sm_80" && chip != "sm_90") {
-    getOperation().emitError()
-        << "chip must be sm_80 or sm_90, got " << chip.getValue();
+  if (!isKnownChip(chip)) {
+    getOperation().emitError() << "chip must be one of " << knownChips()
+                               << ", got " << chip.getValue();
     return signalPassFailure();
   }
   auto b = OpBuilder::atBlockEnd(getOperation().getBody());
   Location loc = getOperation().getLoc();
+  // The oldest PTX that has the chip, so that older drivers compile it as well.
   auto target = NVVM::NVVMTargetAttr::get(
-      &getContext(), /*optLevel=*/3, "nvptx64-nvidia-cuda", chip, "+ptx78");
+      &getContext(), /*optLevel=*/3, "nvptx64-nvidia-cuda", chip,
+      chip == "sm_90a" ? "+ptx80" : "+ptx78");
   device = b.create<gpu::GPUModuleOp>(loc, "kernels",
                                       b.getArrayAttr(Attribute(target)));
   // A function of the program may have the name.

@@ -36,10 +36,12 @@ int getDtypeCode(mlir::Type type);
 llvm::StringRef getDtypeName(mlir::Type type);
 
 /// The metadata of a module whose memory is planned (runtime/abi/metadata.md).
-/// The key "matmuls" is left to the lowering, which numbers them.
+/// The keys "matmuls" and "kernels" are left to the lowering, which numbers
+/// them.
 llvm::json::Value buildMetadata(mlir::ModuleOp module);
 
-/// The same for the plan, with all matmuls, before anything is lowered.
+/// The same for the plan, with all matmuls and kernels, before anything is
+/// lowered.
 std::string buildPlanMetadata(mlir::ModuleOp module);
 
 /// How to make machine code.

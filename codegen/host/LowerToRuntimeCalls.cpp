@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/Target.h"
+#include "codegen/device/DeviceImage.h"
 #include "codegen/host/Program.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -28,15 +30,24 @@ static LLVM::GlobalOp createString(OpBuilder &builder, Location loc,
                                         builder.getStringAttr(bytes));
 }
 
-/// main hands the metadata and the table of programs to the runtime.
+/// main hands the metadata, the table of programs and the code of a GPU to the
+/// runtime.
 static void createMain(HostModule &host, ArrayRef<std::string> programs,
                        StringRef metadata) {
   OpBuilder b(host.module.getContext());
   Location loc = host.module.getLoc();
+  bool isCuda = getTarget(host.module).isCuda();
+  SmallVector<Type> types{host.i32, host.ptr, host.ptr, host.ptr, host.i32};
+  if (isCuda)
+    types.push_back(host.ptr);
   auto runtimeMain =
-      host.declare("ff_rt_main", host.i32,
-                   {host.i32, host.ptr, host.ptr, host.ptr, host.i32});
+      host.declare(isCuda ? "ff_rt_cuda_main" : "ff_rt_main", host.i32, types);
   b.setInsertionPointToEnd(host.module.getBody());
+  LLVM::GlobalOp image;
+  if (isCuda)
+    image = b.create<LLVM::GlobalOp>(
+        loc, deviceImageType(b.getContext()), /*isConstant=*/true,
+        LLVM::Linkage::External, kDeviceImage, Attribute());
   auto text = createString(b, loc, "ff_metadata", metadata);
   SmallVector<LLVM::GlobalOp> names;
   for (const std::string &program : programs)
@@ -62,11 +73,12 @@ static void createMain(HostModule &host, ArrayRef<std::string> programs,
     store(b.create<LLVM::AddressOfOp>(loc, host.ptr, "ff_program_" + program),
           2 * i + 1);
   }
-  auto result = b.create<LLVM::CallOp>(
-      loc, runtimeMain,
-      ValueRange{entry->getArgument(0), entry->getArgument(1),
-                 b.create<LLVM::AddressOfOp>(loc, text), table,
-                 constant(host.i32, programs.size())});
+  SmallVector<Value> args{entry->getArgument(0), entry->getArgument(1),
+                          b.create<LLVM::AddressOfOp>(loc, text), table,
+                          constant(host.i32, programs.size())};
+  if (isCuda)
+    args.push_back(b.create<LLVM::AddressOfOp>(loc, image));
+  auto result = b.create<LLVM::CallOp>(loc, runtimeMain, args);
   b.create<LLVM::ReturnOp>(loc, result.getResult());
 }
 
@@ -90,15 +102,13 @@ struct LowerToRuntimeCallsPass
     for (func::FuncOp func : funcs)
       if (failed(lowerFunction(func, host)))
         return signalPassFailure();
-    llvm::json::Array matmuls;
-    for (llvm::json::Value &matmul : host.matmuls)
-      matmuls.push_back(std::move(matmul));
-    (*metadata.getAsObject())["matmuls"] = std::move(matmuls);
+    addTables(metadata, host);
     createMain(host, programs, llvm::formatv("{0}", metadata).str());
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
       if (isa<UnitOp, ComponentOp>(op))
         op.erase();
     module->removeAttr(kSpecAttr);
+    module->removeAttr(kTargetAttr);
   }
 };
 } // namespace

@@ -10,11 +10,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/Target.h"
 #include "codegen/host/Program.h"
 #include "dialect/Buffers.h"
 #include "dialect/Flops.h"
 
-#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -288,6 +288,15 @@ static json::Object programToJson(func::FuncOp func, ProgramContext &context) {
 // The whole
 //===----------------------------------------------------------------------===//
 
+static json::Object targetToJson(ModuleOp module, const Target &target) {
+  auto spec = module->getAttrOfType<DictionaryAttr>(kSpecAttr);
+  auto precision = spec ? spec.getAs<DictionaryAttr>("precision") : nullptr;
+  auto tf32 = precision ? precision.getAs<BoolAttr>("tf32") : nullptr;
+  return json::Object{{"kind", "cuda"},
+                      {"chip", target.chip},
+                      {"tf32", tf32 && tf32.getValue()}};
+}
+
 json::Value ff::buildMetadata(ModuleOp module) {
   json::Object root;
   if (auto spec = module->getAttrOfType<DictionaryAttr>(kSpecAttr))
@@ -295,6 +304,8 @@ json::Value ff::buildMetadata(ModuleOp module) {
       if (entry.getName() != "sharding" && entry.getName() != "precision")
         root[entry.getName().getValue()] = toJson(entry.getValue());
   root["version"] = 2;
+  if (Target target = getTarget(module); target.isCuda())
+    root["target"] = targetToJson(module, target);
   // Compiled into the shapes of the program.
   if (json::Object *sample = root.getObject("sample"))
     sample->erase("micro_batch");
@@ -335,17 +346,22 @@ json::Value ff::buildMetadata(ModuleOp module) {
   return root;
 }
 
+void ff::addTables(json::Value &metadata, HostModule &host) {
+  json::Object &root = *metadata.getAsObject();
+  root["matmuls"] = json::Array(std::move(host.matmuls));
+  if (root.get("target"))
+    root["kernels"] = json::Array(std::move(host.kernels));
+}
+
 std::string ff::buildPlanMetadata(ModuleOp module) {
   json::Value metadata = buildMetadata(module);
-  json::Array matmuls;
-  llvm::StringSet<> seen;
+  // Numbers everything as the lowering does.
+  HostModule host(module);
   for (auto func : module.getOps<func::FuncOp>())
-    if (isTensorFunction(func))
-      func.walk([&](MatmulOp op) {
-        json::Value matmul = describeMatmul(op);
-        if (seen.insert(llvm::formatv("{0}", matmul).str()).second)
-          matmuls.push_back(std::move(matmul));
-      });
-  (*metadata.getAsObject())["matmuls"] = std::move(matmuls);
+    if (isTensorFunction(func)) {
+      func.walk([&](MatmulOp op) { host.getMatmul(describeMatmul(op)); });
+      func.walk([&](LaunchDeviceOp op) { host.getKernel(describeKernel(op)); });
+    }
+  addTables(metadata, host);
   return llvm::formatv("{0}", metadata).str();
 }

@@ -20,6 +20,10 @@ def LowerToRuntimeCalls : Pass<"ff-lower-to-runtime-calls", "mlir::ModuleOp"> {
     results...)`. Beside them the pass leaves the metadata (a constant string) and
     `main`, which hands both to `ff_rt_main`. Kernels are left as they are.
 
+    For a GPU (`ff.target` of the module) a launch is a call of `ff_rt_launch` with
+    the number of the kernel in the metadata, and `main` calls `ff_rt_cuda_main` with
+    `ff_device_image`, which `ff-embed-device-code` defines.
+
     Input:
     ```mlir
     %y = ff.launch @kernel_0(%x) iterations 8 grain 8 {ff.offsets = array<i64: 64>} : (tensor<8xf32>) -> tensor<8xf32>

@@ -8,6 +8,8 @@
 
 #include "codegen/host/Program.h"
 
+#include "dialect/Flops.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -57,12 +59,22 @@ LLVM::LLVMFuncOp HostModule::declare(StringRef name, Type result,
       module.getLoc(), name, LLVM::LLVMFunctionType::get(result, args));
 }
 
-int32_t HostModule::getMatmul(llvm::json::Value descriptor) {
+static int32_t numberOf(llvm::json::Value descriptor,
+                        llvm::StringMap<int32_t> &numbers,
+                        std::vector<llvm::json::Value> &table) {
   std::string key = llvm::formatv("{0}", descriptor).str();
-  auto [it, fresh] = matmulNumbers.try_emplace(key, matmuls.size());
+  auto [it, fresh] = numbers.try_emplace(key, table.size());
   if (fresh)
-    matmuls.push_back(std::move(descriptor));
+    table.push_back(std::move(descriptor));
   return it->second;
+}
+
+int32_t HostModule::getMatmul(llvm::json::Value descriptor) {
+  return numberOf(std::move(descriptor), matmulNumbers, matmuls);
+}
+
+int32_t HostModule::getKernel(llvm::json::Value descriptor) {
+  return numberOf(std::move(descriptor), kernelNumbers, kernels);
 }
 
 //===----------------------------------------------------------------------===//
@@ -88,7 +100,10 @@ private:
   LLVM::LLVMFuncOp createFunction(const Twine &name, bool exported);
   void beginPart();
   LogicalResult lower(Operation &op);
+  /// Stores the pointers to what a launch reads and writes in `buffers`.
+  void storeBuffers(Operation *launch);
   LogicalResult lower(LaunchOp op);
+  LogicalResult lower(LaunchDeviceOp op);
   LogicalResult lower(MatmulOp op);
   LogicalResult lower(RandomOp op);
   LogicalResult lower(EmbeddingOp op);
@@ -238,16 +253,20 @@ Value FunctionLowering::pointerTo(Value value) {
 // Operations
 //===----------------------------------------------------------------------===//
 
-LogicalResult FunctionLowering::lower(LaunchOp op) {
+void FunctionLowering::storeBuffers(Operation *launch) {
   SmallVector<Value> all;
-  for (Value input : op.getInputs())
+  for (Value input : launch->getOperands())
     all.push_back(pointerTo(input));
-  for (Value output : op.getOutputs())
+  for (Value output : launch->getResults())
     all.push_back(rootPointer(output));
   for (auto [i, pointer] : llvm::enumerate(all)) {
     Value slot = advance(buffers, i * 8);
     b.create<LLVM::StoreOp>(loc, pointer, slot);
   }
+}
+
+LogicalResult FunctionLowering::lower(LaunchOp op) {
+  storeBuffers(op);
   auto type = b.getFunctionType({host.ptr, host.i64, host.i64}, {});
   Value kernel = b.create<func::ConstantOp>(loc, type, op.getKernelAttr());
   kernel =
@@ -255,6 +274,30 @@ LogicalResult FunctionLowering::lower(LaunchOp op) {
   call("ff_rt_parallel_for", host.voidType,
        {ctx, kernel, buffers, constant(host.i64, op.getIterations()),
         constant(host.i64, op.getGrain())});
+  return success();
+}
+
+llvm::json::Object ff::describeKernel(LaunchDeviceOp op) {
+  int64_t bytes = 0;
+  for (Type type : op->getOperandTypes())
+    bytes += getBytes(type);
+  for (Type type : op->getResultTypes())
+    bytes += getBytes(type);
+  auto flops = op->getAttrOfType<FloatAttr>(kFlopsAttr);
+  return llvm::json::Object{
+      {"name", op.getKernel().getLeafReference().getValue()},
+      {"blocks", static_cast<int64_t>(op.getBlocks())},
+      {"threads", static_cast<int64_t>(op.getThreads())},
+      {"shared_bytes", static_cast<int64_t>(op.getShared())},
+      {"buffers", op->getNumOperands() + op->getNumResults()},
+      {"bytes", bytes},
+      {"flops", flops ? flops.getValueAsDouble() : 0.0}};
+}
+
+LogicalResult FunctionLowering::lower(LaunchDeviceOp op) {
+  storeBuffers(op);
+  call("ff_rt_launch", host.voidType,
+       {ctx, constant(host.i32, host.getKernel(describeKernel(op))), buffers});
   return success();
 }
 
@@ -407,8 +450,9 @@ LogicalResult FunctionLowering::lower(Operation &op) {
   }
   ++opsInPart;
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case<LaunchOp, MatmulOp, RandomOp, EmbeddingOp, EmbeddingBackwardOp,
-            func::CallOp>([&](auto concrete) { return lower(concrete); })
+      .Case<LaunchOp, LaunchDeviceOp, MatmulOp, RandomOp, EmbeddingOp,
+            EmbeddingBackwardOp, func::CallOp>(
+          [&](auto concrete) { return lower(concrete); })
       .Case([&](func::ReturnOp) {
         b.create<LLVM::ReturnOp>(loc, ValueRange());
         return success();
@@ -422,9 +466,10 @@ LogicalResult FunctionLowering::run() {
   name =
       isProgram ? ("ff_program_" + func.getName()).str() : func.getName().str();
   func.setName((func.getName() + ".tensors").str());
-  for (auto launch : func.getBody().getOps<LaunchOp>())
-    mostBuffers = std::max<int64_t>(mostBuffers, launch->getNumOperands() +
-                                                     launch->getNumResults());
+  for (Operation &op : func.getBody().front())
+    if (isa<LaunchOp, LaunchDeviceOp>(op))
+      mostBuffers = std::max<int64_t>(mostBuffers,
+                                      op.getNumOperands() + op.getNumResults());
   beginPart();
   for (Operation &op : func.getBody().front()) {
     if (opsInPart >= kOpsPerPart) {

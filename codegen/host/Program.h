@@ -19,7 +19,8 @@
 namespace ff {
 
 /// What the functions of a module share while they are lowered: declarations of
-/// the runtime, the numbers of units and groups, and the matmul table.
+/// the runtime, the numbers of units and groups, and the tables of matmuls and
+/// of launches on a device.
 class HostModule {
 public:
   explicit HostModule(mlir::ModuleOp module);
@@ -28,6 +29,8 @@ public:
                                  llvm::ArrayRef<mlir::Type> args);
   /// The number of the matmul with this descriptor.
   int32_t getMatmul(llvm::json::Value descriptor);
+  /// The number of the launch with this descriptor.
+  int32_t getKernel(llvm::json::Value descriptor);
   int32_t getUnitNumber(mlir::FlatSymbolRefAttr unit) const {
     return unitNumbers.lookup(unit.getAttr());
   }
@@ -40,17 +43,23 @@ public:
 
   mlir::ModuleOp module;
   mlir::Type ptr, i32, i64, voidType;
-  std::vector<llvm::json::Value> matmuls;
+  std::vector<llvm::json::Value> matmuls, kernels;
 
 private:
   llvm::DenseMap<mlir::Attribute, int32_t> unitNumbers;
   llvm::DenseMap<std::pair<mlir::Attribute, mlir::Attribute>, GroupPlace>
       places;
-  llvm::StringMap<int32_t> matmulNumbers;
+  llvm::StringMap<int32_t> matmulNumbers, kernelNumbers;
 };
+
+/// Moves the tables of `host` into the metadata.
+void addTables(llvm::json::Value &metadata, HostModule &host);
 
 /// An entry of the key "matmuls".
 llvm::json::Object describeMatmul(MatmulOp op);
+
+/// An entry of the key "kernels".
+llvm::json::Object describeKernel(LaunchDeviceOp op);
 
 /// Lowers one program or block; the new function replaces `func`.
 mlir::LogicalResult lowerFunction(mlir::func::FuncOp func, HostModule &host);

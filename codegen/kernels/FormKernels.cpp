@@ -85,6 +85,8 @@ static bool moveUpDefinitions(Block &block) {
 
 namespace {
 struct FormKernels : ff::impl::FormKernelsPassBase<FormKernels> {
+  using FormKernelsPassBase::FormKernelsPassBase;
+
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     if (function.isExternal() || function->hasAttr(kKernelAttr))
@@ -92,7 +94,7 @@ struct FormKernels : ff::impl::FormKernelsPassBase<FormKernels> {
     Block &block = function.front();
     foldConstants(block);
     mergePaddedSums(block);
-    splitReductions(block);
+    splitReductions(block, device ? kDeviceSplits : kHostSplits);
     // Views move up over what has one user.
     splitParameterChains(block);
     splitConversions(block);

@@ -51,8 +51,25 @@ void splitParameterChains(mlir::Block &block);
 /// Gives each user of a widening conversion one of its own.
 void splitConversions(mlir::Block &block);
 
+/// When a reduction is done in two steps. The numbers are fixed, so that no
+/// result depends on the threads or the chip.
+struct Splits {
+  /// Below as many independent pieces of work a reduction is split.
+  int64_t enoughPieces;
+  /// Chunks of rows; of the first of the dims that columns are summed over.
+  int64_t rowChunks, columnChunks;
+  /// Elements that a chunk of columns has at least.
+  int64_t leastPerChunk;
+};
+/// For some tens of threads.
+inline constexpr Splits kHostSplits{8, 64, 16, 4};
+/// For a chip of some hundred processors. Sums over columns are split along the
+/// first dim as it is: their first step shares a kernel with sums for each
+/// sample. What that leaves, the kernels split themselves.
+inline constexpr Splits kDeviceSplits{264, 64, 256, 16};
+
 /// Leaves only reductions over trailing dims and over leading ones.
-void splitReductions(mlir::Block &block);
+void splitReductions(mlir::Block &block, const Splits &splits);
 
 /// Moves views up over elementwise operations that only they use.
 void hoistViews(mlir::Block &block);

@@ -76,7 +76,14 @@ static void fuseBias(arith::AddFOp add) {
   }
 }
 
-static void fuseActivation(ActivationOp activation) {
+/// cuBLASLt applies these two; its gelu is the one by tanh.
+static bool hasDeviceEpilogue(ActivationKind kind) {
+  return kind == ActivationKind::Relu || kind == ActivationKind::GeluTanh;
+}
+
+static void fuseActivation(ActivationOp activation, bool device) {
+  if (device && !hasDeviceEpilogue(activation.getKind()))
+    return;
   MatmulOp matmul = soleMatmul(activation.getInput());
   if (!matmul || matmul.getActivation())
     return;
@@ -87,9 +94,11 @@ static void fuseActivation(ActivationOp activation) {
 
 namespace {
 struct FuseEpilogues : ff::impl::FuseEpiloguesPassBase<FuseEpilogues> {
+  using FuseEpiloguesPassBase::FuseEpiloguesPassBase;
+
   void runOnOperation() override {
     getOperation().walk([](arith::AddFOp add) { fuseBias(add); });
-    getOperation().walk([](ActivationOp op) { fuseActivation(op); });
+    getOperation().walk([&](ActivationOp op) { fuseActivation(op, device); });
   }
 };
 } // namespace

@@ -155,6 +155,10 @@ void ff::hoistViews(Block &block) {
     Operation *viewed = builder.clone(*def, mapping);
     viewed->getResult(0).setType(result.getType());
     result.replaceAllUsesWith(viewed->getResult(0));
+    // What viewed the view sees the operation now, and may move up in turn.
+    for (Operation *user : viewed->getUsers())
+      if (isViewOp(user))
+        worklist.insert(user);
     view->erase();
     def->erase();
   }

@@ -19,13 +19,19 @@
 
 using namespace mlir;
 
-void ff::buildFormKernelsPipeline(OpPassManager &pm) {
+void ff::buildFormKernelsPipeline(OpPassManager &pm, const Target &target) {
   OpPassManager &functions = pm.nest<func::FuncOp>();
   // Before ff-decompose, which would take the activations apart.
-  functions.addPass(createFuseEpiloguesPass());
+  FuseEpiloguesPassOptions epilogues;
+  epilogues.device = target.isCuda();
+  functions.addPass(createFuseEpiloguesPass(epilogues));
   functions.addPass(createDecomposePass());
   // Norms and their gradients share means and variances.
   functions.addPass(createCSEPass());
-  functions.addPass(createFormKernelsPass());
+  FormKernelsPassOptions kernels;
+  kernels.device = target.isCuda();
+  functions.addPass(createFormKernelsPass(kernels));
   functions.addPass(createVerifyKernelsPass());
+  if (target.isCuda())
+    functions.addPass(createVerifyDeviceOpsPass());
 }

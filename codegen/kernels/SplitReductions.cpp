@@ -42,9 +42,6 @@ struct Step {
 };
 } // namespace
 
-/// Below as many independent pieces of work a reduction is done in two steps;
-/// the number is fixed here, so that no result depends on the threads.
-static constexpr int64_t kEnoughPieces = 8;
 /// Reductions of fewer elements are not worth a second kernel.
 static constexpr int64_t kFewElements = 16384;
 /// Columns that one iteration of a column kernel takes on.
@@ -66,13 +63,13 @@ static int64_t divisorUpTo(int64_t n, int64_t limit) {
 }
 
 /// Sums over the last `m` dims, in chunks where few rows would do all the work.
-static void reduceTrailing(Step &step, int64_t m) {
+static void reduceTrailing(Step &step, int64_t m, const Splits &splits) {
   SmallVector<int64_t> shape(step.shape());
   int64_t rank = static_cast<int64_t>(shape.size());
   int64_t rows = product(ArrayRef(shape).drop_back(m));
   int64_t length = product(ArrayRef(shape).take_back(m));
-  if (rows < kEnoughPieces && length >= kFewElements) {
-    int64_t chunks = divisorUpTo(length, 64);
+  if (rows < splits.enoughPieces && length >= kFewElements) {
+    int64_t chunks = divisorUpTo(length, splits.rowChunks);
     if (chunks > 1) {
       shape.resize(rank - m);
       shape.append({chunks, length / chunks});
@@ -88,7 +85,8 @@ static void reduceTrailing(Step &step, int64_t m) {
 
 /// Sums over `dims`, which leave the last dim, in chunks of the first where few
 /// blocks of columns would do all the work.
-static void reduceLeading(Step &step, ArrayRef<int64_t> dims) {
+static void reduceLeading(Step &step, ArrayRef<int64_t> dims,
+                          const Splits &splits) {
   SmallVector<int64_t> shape(step.shape());
   int64_t last = shape.back(), reduced = 1;
   for (int64_t dim : dims)
@@ -96,9 +94,9 @@ static void reduceLeading(Step &step, ArrayRef<int64_t> dims) {
   int64_t columns = product(shape) / reduced;
   int64_t pieces = columns / last * llvm::divideCeil(last, kColumnBlock);
   int64_t first = dims.front();
-  int64_t chunks = divisorUpTo(shape[first], 16);
-  if (pieces >= kEnoughPieces || columns * reduced < kFewElements ||
-      chunks == 1 || reduced / chunks < 4) {
+  int64_t chunks = divisorUpTo(shape[first], splits.columnChunks);
+  if (pieces >= splits.enoughPieces || columns * reduced < kFewElements ||
+      chunks == 1 || reduced / chunks < splits.leastPerChunk) {
     step.reduce(dims);
     return;
   }
@@ -112,7 +110,7 @@ static void reduceLeading(Step &step, ArrayRef<int64_t> dims) {
   step.reduce({first});
 }
 
-static void splitReduction(ReduceOp op) {
+static void splitReduction(ReduceOp op, const Splits &splits) {
   OpBuilder builder(op);
   Step step{builder, op.getLoc(), op.getKind(), op.getInput()};
   // Dims of size 1 do not matter: without them the dims are in a normal form.
@@ -143,20 +141,20 @@ static void splitReduction(ReduceOp op) {
   else
     step.reshape(shape);
   if (m > 0)
-    reduceTrailing(step, m);
+    reduceTrailing(step, m, splits);
   if (!rowsOnly && !dims.empty()) {
     dims.resize(dims.size() - (literal ? dims.size() : m));
     if (!dims.empty())
-      reduceLeading(step, dims);
+      reduceLeading(step, dims, splits);
   }
   step.reshape(result);
   op.getResult().replaceAllUsesWith(step.value);
   op.erase();
 }
 
-void ff::splitReductions(Block &block) {
+void ff::splitReductions(Block &block, const Splits &splits) {
   for (ReduceOp op : llvm::make_early_inc_range(block.getOps<ReduceOp>()))
-    splitReduction(op);
+    splitReduction(op, splits);
 }
 
 //===----------------------------------------------------------------------===//

@@ -193,8 +193,9 @@ int main(int argc, char **argv) {
   PassManager pm(&context);
   LowerKernelsToGPUPassOptions options;
   options.chip = chip;
-  buildFormKernelsPipeline(pm);
+  buildFormKernelsPipeline(pm, Target{chip});
   pm.addPass(createLowerKernelsToGPUPass(options));
+  pm.addPass(createMergeLaunchesPass());
   if (failed(pm.run(*lowered)))
     return 1;
   llvm::ExitOnError check("ff-device-test: ");

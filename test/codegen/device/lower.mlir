@@ -4,7 +4,7 @@
 // RUN: not ff-opt %s --ff-lower-kernels-to-gpu=chip=sm_70 2>&1 | FileCheck --check-prefix=WRONG %s
 
 // CHIP: chip = "sm_80"
-// WRONG: error: chip must be sm_80 or sm_90, got sm_70
+// WRONG: error: chip must be one of sm_80, sm_90, sm_90a, got sm_70
 
 // Equal kernels are one; a slice that is aligned otherwise has one of its own.
 // CHECK-LABEL: @elementwise
