@@ -77,6 +77,14 @@ FF_INLINE int visibleKeys(const AttentionSizes &s, int query) {
   return most(0, least(keys, query + 1 + keys - static_cast<int>(s.queries)));
 }
 
+/// Whether a query of those from `query` on may not see all of the `count` keys
+/// from `key` on, a multiple of `count`.
+FF_INLINE bool isMasked(const AttentionSizes &s, int query, int key,
+                        int count) {
+  return (s.causal || s.keys % count != 0) &&
+         key + count > visibleKeys(s, query);
+}
+
 /// Buffers of a loop over tiles of two tensors.
 template <int rowBytes, int columns> struct Buffers {
   uint32_t start;

@@ -127,7 +127,7 @@ template <class E, int D> struct QueryGrad {
     clear(slopes);
     Scores::rows(weights, queries, keys);
     Scores::rows(slopes, grads, values);
-    const bool isMasked = key + kKeys > visibleKeys(s, first);
+    const bool isHidden = isMasked(s, first, key, kKeys);
     const int column = key + laneId() % 4 * 2;
 #pragma unroll
     for (int m = 0; m < M; ++m)
@@ -139,7 +139,7 @@ template <class E, int D> struct QueryGrad {
 #pragma unroll
           for (int j = 0; j < 2; ++j) {
             float p = probability(s, weights[m][n][i * 2 + j], logSum[m][i]);
-            if (isMasked && column + n * 8 + j >= end)
+            if (isHidden && column + n * 8 + j >= end)
               p = 0;
             float &slope = slopes[m][n][i * 2 + j];
             slope = p * (slope - delta[m][i]);
@@ -232,7 +232,7 @@ template <class E, int D> struct KeyGrad {
 #pragma unroll
       for (int j = 0; j < 2; ++j) {
         int at = column + n * 8 + j;
-        bool some = at < s.queries;
+        bool some = s.queries % kQueries == 0 || at < s.queries;
         logSum[n][j] = some
                            ? lse[at * s.rowStride[AttentionSizes::Lse]] * kLog2E
                            : kInfinity;
@@ -241,7 +241,7 @@ template <class E, int D> struct KeyGrad {
     float weights[M][N][4], slopes[M][N][4];
     clear(weights);
     Scores::rows(weights, keys, queries);
-    const bool isMasked = s.causal && visibleKeys(s, query) < lastKey();
+    const bool isHidden = s.causal && visibleKeys(s, query) < lastKey();
 #pragma unroll
     for (int m = 0; m < M; ++m)
 #pragma unroll
@@ -250,7 +250,7 @@ template <class E, int D> struct KeyGrad {
         for (int i = 0; i < 4; ++i) {
           float &weight = weights[m][n][i];
           weight = probability(s, weight, logSum[n][i % 2]);
-          if (isMasked && row + m * 16 + i / 2 * 8 >=
+          if (isHidden && row + m * 16 + i / 2 * 8 >=
                               visibleKeys(s, column + n * 8 + i % 2))
             weight = 0;
         }

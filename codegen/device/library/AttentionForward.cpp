@@ -111,7 +111,7 @@ template <class E, int D> struct Forward {
           for (int i = 0; i < 4; ++i)
             scores[m][n][i] *= static_cast<float>(s.scale);
     }
-    if (key + kKeys > visibleKeys(s, first))
+    if (isMasked(s, first, key, kKeys))
       mask(scores, key);
     weigh(scores);
     Scores::weighted(output, scores, values);

@@ -52,9 +52,7 @@ constexpr AttentionTiles attentionTiles(AttentionKernel kernel, int bytes,
     return {1, dim <= 64 ? 4 : 2};
   if (kernel == AttentionKernel::Forward)
     return {2, dim <= 64 ? 8 : 4};
-  if (kernel == AttentionKernel::QueryGrad)
-    return {dim <= 64 ? 2 : 1, 4};
-  return {1, dim <= 64 ? 8 : 4};
+  return {dim <= 64 ? 2 : 1, 4};
 }
 
 /// Head dims in shared memory, padded with zeros to those of an instruction.

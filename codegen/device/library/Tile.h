@@ -42,6 +42,7 @@ FF_INLINE void copyIn(uint32_t to, const Rows &rows, int first, int count,
   const int total = count * kPerRow, steps = (total + threads - 1) / threads;
   // A thread stays in its columns if it can: they are found once.
   const bool isEven = threads % kPerRow == 0;
+  const bool isWhole = rows.count % count == 0;
   const int thread = threadId();
 #pragma unroll 4
   for (int i = 0; i < steps; ++i) {
@@ -51,14 +52,15 @@ FF_INLINE void copyIn(uint32_t to, const Rows &rows, int first, int count,
     int row =
         isEven ? thread / kPerRow + i * (threads / kPerRow) : at / kPerRow;
     int column = (isEven ? thread : at) % kPerRow * bytes;
-    bool some = first + row < rows.count &&
+    bool some = (isWhole || first + row < rows.count) &&
                 (rows.bytes == rowBytes || column < rows.bytes);
     int64_t offset = some ? (first + row) * rows.stride + column : 0;
     copyAsync<bytes>(to + row * kStride + column, rows.start + offset, some);
   }
 }
 
-/// Rows [first, first + count) for the whole block; zeros behind the last row
+/// Rows [first, first + count), `first` a multiple of `count`, for the whole
+/// block; zeros behind the last row
 /// and behind the head dim. They arrive with waitForCopies and a barrier.
 template <class E, int D>
 FF_INLINE void loadRows(uint32_t to, const Rows &rows, int first, int count,
@@ -74,11 +76,13 @@ template <int rowBytes, int bytes>
 FF_INLINE void copyOut(uint32_t from, const Rows &rows, int first, int count) {
   using Type = typename Words<bytes>::Type;
   constexpr int kStride = rowBytes + 16, kPerRow = rowBytes / bytes;
+  const bool isWhole = rows.count % count == 0;
 #pragma unroll 4
   for (int i = 0; i < count * kPerRow / 32; ++i) {
     int at = laneId() + i * 32, row = at / kPerRow;
     int column = at % kPerRow * bytes;
-    if (first + row < rows.count && column < rows.bytes)
+    if ((isWhole || first + row < rows.count) &&
+        (rows.bytes == rowBytes || column < rows.bytes))
       *reinterpret_cast<Type *>(rows.start + (first + row) * rows.stride +
                                 column) =
           loadShared<Type>(from + row * kStride + column);
