@@ -1,4 +1,4 @@
-//===- LowerKernelsToGPU.cpp - ff.fused into kernels of a GPU -------------===//
+//===- LowerKernelsToGPU.cpp - ff.fused and attention for a GPU -----------===//
 //
 // Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.txt for license information.
@@ -8,6 +8,7 @@
 
 #include "codegen/Passes.h"
 #include "codegen/Target.h"
+#include "codegen/device/DeviceAttention.h"
 #include "codegen/device/DeviceKernel.h"
 #include "codegen/kernels/FormKernels.h"
 #include "codegen/kernels/FusedKernel.h"
@@ -19,6 +20,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace ff {
 #define GEN_PASS_DEF_LOWERKERNELSTOGPUPASS
@@ -38,6 +40,12 @@ struct LowerKernelsToGPU
 private:
   using Emit = llvm::function_ref<LogicalResult(gpu::GPUFuncOp)>;
   LogicalResult lower(FusedOp op);
+  LogicalResult lower(AttentionOp op);
+  LogicalResult lower(AttentionBackwardOp op);
+  /// Null where no kernel can be made.
+  LaunchDeviceOp launch(OpBuilder &b, Location loc, const std::string &key,
+                        ValueRange inputs, TypeRange results,
+                        DeviceLaunch launch, Emit emit);
   /// The kernel of `key`, made by `emit` where it is new.
   SymbolRefAttr kernelFor(Location loc, const std::string &key, TypeRange in,
                           TypeRange out, DeviceLaunch launch, Emit emit);
@@ -82,6 +90,26 @@ SymbolRefAttr LowerKernelsToGPU::kernelFor(Location loc, const std::string &key,
              {FlatSymbolRefAttr::get(b.getStringAttr(name))});
 }
 
+LaunchDeviceOp LowerKernelsToGPU::launch(OpBuilder &b, Location loc,
+                                         const std::string &key,
+                                         ValueRange inputs, TypeRange results,
+                                         DeviceLaunch launch, Emit emit) {
+  SymbolRefAttr symbol =
+      kernelFor(loc, key, inputs.getTypes(), results, launch, emit);
+  if (!symbol)
+    return {};
+  return b.create<LaunchDeviceOp>(loc, results, symbol, inputs, launch.blocks,
+                                  launch.threads, launch.sharedBytes);
+}
+
+static SmallVector<Value> startsOf(OpBuilder &b, Location loc,
+                                   ArrayRef<StridedView> views) {
+  SmallVector<Value> starts;
+  for (const StridedView &view : views)
+    starts.push_back(startOf(b, loc, view));
+  return starts;
+}
+
 LogicalResult LowerKernelsToGPU::lower(FusedOp op) {
   // The host's plan of the loops knows what an ff.fused depends on.
   FusedKernel host(op, /*vectorBytes=*/16);
@@ -94,36 +122,81 @@ LogicalResult LowerKernelsToGPU::lower(FusedOp op) {
   }
   OpBuilder b(op);
   Location loc = op.getLoc();
-  SmallVector<Value> inputs;
-  for (const StridedView &view : host.views())
-    inputs.push_back(startOf(b, loc, view));
+  SmallVector<Value> inputs = startsOf(b, loc, host.views());
   SmallVector<Type> results(op.getResultTypes());
   bool isSplit = kernel.parts() > 1;
   if (isSplit)
     results = kernel.partTypes();
-  auto launch = [&](const std::string &name, ValueRange operands,
-                    TypeRange types, DeviceLaunch shape,
-                    Emit emit) -> LaunchDeviceOp {
-    SymbolRefAttr symbol =
-        kernelFor(loc, name, operands.getTypes(), types, shape, emit);
-    if (!symbol)
-      return {};
-    return b.create<LaunchDeviceOp>(loc, types, symbol, operands, shape.blocks,
-                                    shape.threads, shape.sharedBytes);
-  };
   LaunchDeviceOp last =
-      launch(key, inputs, results, kernel.launch(),
+      launch(b, loc, key, inputs, results, kernel.launch(),
              [&](gpu::GPUFuncOp function) { return kernel.emit(function); });
   if (!last)
     return failure();
   if (double flops = countFlops(op))
     last->setAttr(kFlopsAttr, b.getF64FloatAttr(flops));
   if (isSplit)
-    last = launch(key + ":second", last.getResults(), op.getResultTypes(),
-                  kernel.secondLaunch(), [&](gpu::GPUFuncOp function) {
-                    return kernel.emitSecond(function);
-                  });
+    last =
+        launch(b, loc, key + ":second", last.getResults(), op.getResultTypes(),
+               kernel.secondLaunch(), [&](gpu::GPUFuncOp function) {
+                 return kernel.emitSecond(function);
+               });
   op->replaceAllUsesWith(last.getResults());
+  op->erase();
+  return success();
+}
+
+LogicalResult LowerKernelsToGPU::lower(AttentionOp op) {
+  DeviceAttention attention(op, op.getScale().convertToDouble(),
+                            op.getCausal());
+  if (failed(attention.verify()))
+    return failure();
+  OpBuilder b(op);
+  constexpr auto kForward = AttentionKernel::Forward;
+  LaunchDeviceOp launched = launch(
+      b, op.getLoc(), attention.key(kForward),
+      startsOf(b, op.getLoc(), attention.operands()), op.getResultTypes(),
+      attention.launch(kForward), [&](gpu::GPUFuncOp function) {
+        attention.emit(kForward, function);
+        return success();
+      });
+  launched->setAttr(kFlopsAttr, b.getF64FloatAttr(countFlops(op)));
+  op->replaceAllUsesWith(launched.getResults());
+  op->erase();
+  return success();
+}
+
+/// The kernel of the gradient of queries goes first: it has the sums of
+/// products of gradients and results, which the other one needs too.
+LogicalResult LowerKernelsToGPU::lower(AttentionBackwardOp op) {
+  DeviceAttention attention(op, op.getScale().convertToDouble(),
+                            op.getCausal());
+  if (failed(attention.verify()))
+    return failure();
+  OpBuilder b(op);
+  SmallVector<Value> starts = startsOf(b, op.getLoc(), attention.operands());
+  auto launchOne = [&](AttentionKernel kernel, ValueRange inputs,
+                       TypeRange results) {
+    return launch(b, op.getLoc(), attention.key(kernel), inputs, results,
+                  attention.launch(kernel), [&](gpu::GPUFuncOp function) {
+                    attention.emit(kernel, function);
+                    return success();
+                  });
+  };
+  LaunchDeviceOp queries =
+      launchOne(AttentionKernel::QueryGrad, starts,
+                {op.getQueryGrad().getType(), attention.statisticsType()});
+  Value sums = queries.getResult(1);
+  LaunchDeviceOp keys =
+      launchOne(AttentionKernel::KeyGrad,
+                {starts[0], starts[1], starts[2], starts[4], starts[5], sums},
+                {op.getKeyGrad().getType(), op.getValueGrad().getType()});
+  // Of the five products, what is computed twice counts for the first.
+  double flops = countFlops(op);
+  queries->setAttr(kFlopsAttr, b.getF64FloatAttr(flops * 3 / 5));
+  keys->setAttr(kFlopsAttr, b.getF64FloatAttr(flops * 2 / 5));
+  op.getQueryGrad().replaceAllUsesWith(queries.getResult(0));
+  op.getKeyGrad().replaceAllUsesWith(keys.getResult(0));
+  op.getValueGrad().replaceAllUsesWith(keys.getResult(1));
   op->erase();
   return success();
 }
@@ -156,9 +229,15 @@ void LowerKernelsToGPU::runOnOperation() {
     if (function.isExternal())
       continue;
     Block &block = function.front();
-    for (FusedOp op : llvm::make_early_inc_range(block.getOps<FusedOp>()))
-      if (failed(lower(op)))
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      LogicalResult lowered =
+          llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+              .Case<FusedOp, AttentionOp, AttentionBackwardOp>(
+                  [&](auto kernel) { return lower(kernel); })
+              .Default(success());
+      if (failed(lowered))
         return signalPassFailure();
+    }
     // Views are in the kernels now.
     eraseUnused(block);
   }

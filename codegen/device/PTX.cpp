@@ -9,6 +9,7 @@
 #include "codegen/device/PTX.h"
 
 #include "codegen/OptimizeModule.h"
+#include "codegen/device/DeviceLibrary.h"
 
 // The headers of conversions declare passes without it.
 #include "mlir/Pass/Pass.h"
@@ -113,6 +114,8 @@ llvm::Expected<std::string> ff::compileToPTX(gpu::GPUModuleOp kernels) {
     return fail("the kernels have no LLVM IR");
   module->setDataLayout(machine->createDataLayout());
   module->setTargetTriple(triple);
+  if (auto missing = linkDeviceLibrary(*module))
+    return missing;
   optimizeModule(*module, *machine, /*level=*/2);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream os(text);

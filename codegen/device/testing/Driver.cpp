@@ -47,6 +47,7 @@ llvm::Expected<Driver> Driver::open() {
   load(api.moduleLoadDataEx, "cuModuleLoadDataEx");
   load(api.moduleGetFunction, "cuModuleGetFunction");
   load(api.funcGetAttribute, "cuFuncGetAttribute");
+  load(api.funcSetAttribute, "cuFuncSetAttribute");
   load(api.memAlloc, "cuMemAlloc_v2");
   load(api.memFree, "cuMemFree_v2");
   load(api.copyToDevice, "cuMemcpyHtoD_v2");
@@ -112,6 +113,11 @@ llvm::Error Driver::run(const std::string &kernel, int64_t blocks,
   auto entry = function(kernel);
   if (!entry)
     return entry.takeError();
+  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+  if (shared > 48 * 1024)
+    if (auto error = check(api.funcSetAttribute(*entry, 8, shared),
+                           "cuFuncSetAttribute"))
+      return error;
   std::vector<Address> addresses(buffers.size());
   std::vector<void *> parameters;
   for (auto [buffer, address] : llvm::zip_equal(buffers, addresses)) {

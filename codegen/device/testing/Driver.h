@@ -54,6 +54,7 @@ private:
     Result (*moduleLoadDataEx)(void **, const void *, unsigned, int *, void **);
     Result (*moduleGetFunction)(void **, void *, const char *);
     Result (*funcGetAttribute)(int *, int, void *);
+    Result (*funcSetAttribute)(void *, int, int);
     Result (*memAlloc)(Address *, size_t);
     Result (*memFree)(Address);
     Result (*copyToDevice)(Address, const void *, size_t);

@@ -9,3 +9,19 @@ func.func @wide(%a: tensor<8xf64>) -> tensor<8xf64> {
   }
   return %0 : tensor<8xf64>
 }
+
+// -----
+
+func.func @attention_of_f64(%q: tensor<1x4x2x8xf64>) -> tensor<1x4x2x8xf64> {
+  // expected-error @+1 {{'ff.attention' op has no device code for f64: use f32}}
+  %o, %l = ff.attention %q, %q, %q {scale = 0.5 : f64} : (tensor<1x4x2x8xf64>, tensor<1x4x2x8xf64>, tensor<1x4x2x8xf64>) -> (tensor<1x4x2x8xf64>, tensor<1x2x4xf64>)
+  return %o : tensor<1x4x2x8xf64>
+}
+
+// -----
+
+func.func @large_heads(%q: tensor<1x4x2x136xf32>) -> tensor<1x4x2x136xf32> {
+  // expected-error @+1 {{'ff.attention' op has device code for head dims up to 128, not 136: use more heads}}
+  %o, %l = ff.attention %q, %q, %q {scale = 0.5 : f64} : (tensor<1x4x2x136xf32>, tensor<1x4x2x136xf32>, tensor<1x4x2x136xf32>) -> (tensor<1x4x2x136xf32>, tensor<1x2x4xf32>)
+  return %o : tensor<1x4x2x136xf32>
+}

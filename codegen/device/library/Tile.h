@@ -1,0 +1,124 @@
+//===- Tile.h - Tiles of rows in shared memory ------------------*- C++ -*-===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FF_CODEGEN_DEVICE_LIBRARY_TILE_H
+#define FF_CODEGEN_DEVICE_LIBRARY_TILE_H
+
+#include "codegen/device/library/AttentionSizes.h"
+#include "codegen/device/library/Device.h"
+
+namespace ff {
+
+/// Rows of a [B, S, H, D] tensor at one batch and head.
+struct Rows {
+  char *start;
+  int64_t stride; ///< in bytes
+  int count;
+  int bytes;     ///< of one row
+  int alignment; ///< of all rows, in bytes
+};
+
+/// `body` with the widest access that `alignment` allows, as a constant.
+template <class Body> FF_INLINE void withAccess(int alignment, Body body) {
+  if (alignment >= 16)
+    body(Words<16>());
+  else if (alignment >= 8)
+    body(Words<8>());
+  else if (alignment >= 4)
+    body(Words<4>());
+  else
+    body(Words<2>());
+}
+
+template <int rowBytes, int bytes>
+FF_INLINE void copyIn(uint32_t to, const Rows &rows, int first, int count,
+                      int threads) {
+  constexpr int kStride = rowBytes + 16, kPerRow = rowBytes / bytes;
+  const int total = count * kPerRow, steps = (total + threads - 1) / threads;
+  // A thread stays in its columns if it can: they are found once.
+  const bool isEven = threads % kPerRow == 0;
+  const bool isWhole = rows.count % count == 0;
+  const int thread = threadId();
+#pragma unroll 4
+  for (int i = 0; i < steps; ++i) {
+    int at = thread + i * threads;
+    if (total % threads != 0 && at >= total)
+      break;
+    int row =
+        isEven ? thread / kPerRow + i * (threads / kPerRow) : at / kPerRow;
+    int column = (isEven ? thread : at) % kPerRow * bytes;
+    bool some = (isWhole || first + row < rows.count) &&
+                (rows.bytes == rowBytes || column < rows.bytes);
+    int64_t offset = some ? (first + row) * rows.stride + column : 0;
+    copyAsync<bytes>(to + row * kStride + column, rows.start + offset, some);
+  }
+}
+
+/// Rows [first, first + count), `first` a multiple of `count`, for the whole
+/// block; zeros behind the last row
+/// and behind the head dim. They arrive with waitForCopies and a barrier.
+template <class E, int D>
+FF_INLINE void loadRows(uint32_t to, const Rows &rows, int first, int count,
+                        int threads) {
+  withAccess(rows.alignment, [&](auto words) {
+    constexpr int kBytes = sizeof(typename decltype(words)::Type);
+    if constexpr (kBytes >= E::kBytes)
+      copyIn<D * E::kBytes, kBytes>(to, rows, first, count, threads);
+  });
+}
+
+template <int rowBytes, int bytes>
+FF_INLINE void copyOut(uint32_t from, const Rows &rows, int first, int count) {
+  using Type = typename Words<bytes>::Type;
+  constexpr int kStride = rowBytes + 16, kPerRow = rowBytes / bytes;
+  const bool isWhole = rows.count % count == 0;
+#pragma unroll 4
+  for (int i = 0; i < count * kPerRow / 32; ++i) {
+    int at = laneId() + i * 32, row = at / kPerRow;
+    int column = at % kPerRow * bytes;
+    if ((isWhole || first + row < rows.count) &&
+        (rows.bytes == rowBytes || column < rows.bytes))
+      *reinterpret_cast<Type *>(rows.start + (first + row) * rows.stride +
+                                column) =
+          loadShared<Type>(from + row * kStride + column);
+  }
+}
+
+/// The sums of a warp, of which a thread has those of rows g and g + 8 and of
+/// columns 2t and 2t + 1 in each 16 x 8, to rows [first, ...), row by row in
+/// whole words. They go through `scratch`, which no other warp may use.
+template <class E, int D, int M>
+FF_INLINE void storeSums(const float (&sums)[M][D / 8][4], uint32_t scratch,
+                         const Rows &rows, int first) {
+  constexpr int kStride = D * E::kBytes + 16;
+  uint32_t at = scratch + laneId() / 4 * kStride + laneId() % 4 * 2 * E::kBytes;
+  warpBarrier();
+#pragma unroll
+  for (int m = 0; m < M; ++m)
+#pragma unroll
+    for (int d = 0; d < D / 8; ++d)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        uint32_t to = at + (m * 16 + half * 8) * kStride + d * 8 * E::kBytes;
+        float x = sums[m][d][half * 2], y = sums[m][d][half * 2 + 1];
+        if constexpr (E::kBytes == 4)
+          storeShared(to, Float2{x, y});
+        else
+          storeShared(to, E::pack(x, y));
+      }
+  warpBarrier();
+  withAccess(rows.alignment, [&](auto words) {
+    constexpr int kBytes = sizeof(typename decltype(words)::Type);
+    if constexpr (kBytes >= E::kBytes)
+      copyOut<D * E::kBytes, kBytes>(scratch, rows, first, M * 16);
+  });
+}
+
+} // namespace ff
+
+#endif // FF_CODEGEN_DEVICE_LIBRARY_TILE_H
