@@ -50,7 +50,6 @@ CudaDevice::CudaDevice(const Metadata &metadata, const Program &program,
     functions.push_back(
         module.function(kernel.name.c_str(), kernel.sharedBytes));
   }
-  compute.synchronize(); // the arena is zeroed
   if (comm.world() > 1)
     comm.attach(memory.address(layout.collectives), records() + progressOffset);
 }

@@ -42,6 +42,7 @@ DeviceArena::DeviceArena(const Layout &layout, const std::string &deviceName,
          {place.master, place.copy, place.expAvg, place.expAvgSq, place.ema})
       zero(region);
   zero(layout.records);
+  stream.synchronize(); // others write tables here, on no stream
 }
 
 void DeviceArena::read(const Region &region, size_t begin, size_t count,
