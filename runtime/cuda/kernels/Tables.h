@@ -49,6 +49,8 @@ struct DevicePiece {
   int64_t firstStats;  ///< statsChunks of the pieces before it in the norm
   int32_t masterDtype, gradDtype, stateDtype, copyDtype;
   int32_t decay, inNorm;
+  int32_t aligned; ///< all of it to 16 bytes
+  int32_t unused;
 };
 
 /// The statistics of one statsChunk.
