@@ -33,10 +33,6 @@ inline Chunk updateChunkOf(const DevicePiece *pieces, int64_t count) {
   return {piece, begin, end < piece->count ? end : piece->count};
 }
 
-template <int n> struct Tag {
-  static constexpr int value = n;
-};
-
 /// The new weight of one element, and its moments.
 template <typename T>
 inline T adamwElement(const AdamWConstants<T> &c, T keep, T grad, T weight,
