@@ -75,8 +75,9 @@ template <typename T> struct AdamWConstants {
 
 /// Threads of a block of every kernel, but for finishThreads.
 constexpr int blockThreads = 256;
-/// Of the one block that adds up partial statistics.
-constexpr int finishThreads = 1024;
+/// Of the one block that adds up partial statistics: with more, a thread might
+/// have too few registers.
+constexpr int finishThreads = 512;
 /// Elements that a block of the optimizer has.
 constexpr int64_t updateChunk = 8192;
 /// Elements that a block of a conversion has.
