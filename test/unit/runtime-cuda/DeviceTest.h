@@ -15,6 +15,7 @@
 #define FF_TEST_UNIT_RUNTIME_CUDA_DEVICETEST_H
 
 #include "runtime/core/Dtype.h"
+#include "runtime/core/Layout.h"
 #include "runtime/cuda/DeviceKernels.h"
 
 #include <gtest/gtest.h>

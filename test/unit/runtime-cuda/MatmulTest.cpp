@@ -8,6 +8,7 @@
 
 #include "DeviceTest.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/Layout.h"
 #include "runtime/cuda/CudaMatmuls.h"
 
 #include <algorithm>
@@ -42,7 +43,7 @@ double activate(Activation activation, double x) {
 
 class Matmuls : public DeviceTest {
 protected:
-  DeviceMemory workspace{matmulWorkspaceBytes};
+  DeviceMemory workspace{deviceMatmulScratch};
 
   /// Calls `body` with the offsets of each batch.
   template <typename Body> void forEachBatch(const MatmulType &t, Body body) {

@@ -233,7 +233,8 @@ TEST_F(Updates, EmaAndCopiesAreThoseOfTheMaster) {
 TEST_F(Updates, StatsAreThoseOfThePiecesInTheNorm) {
   makePieces();
   // More chunks than threads add them up.
-  pieces.emplace_back(FF_F32, FF_F32, FF_BF16, 100 * statsChunk + 5);
+  pieces.emplace_back(FF_F32, FF_F32, FF_BF16,
+                      100 * ff::rt::cuda::statsChunk + 5);
   for (size_t i = 0; i < pieces.size(); ++i)
     pieces[i].fill(static_cast<unsigned>(100 * i));
   upload();
@@ -260,7 +261,7 @@ TEST_F(Updates, StatsAreThoseOfThePiecesInTheNorm) {
     pieces[i].arrays[1].put(pieces[i].g.data());
   };
   size_t last = pieces.size() - 1;
-  spoil(last, 99 * statsChunk + 3, NAN);
+  spoil(last, 99 * ff::rt::cuda::statsChunk + 3, NAN);
   spoil(last, 7, INFINITY);
   StepRecord got = stats();
   EXPECT_EQ(got.nonfinite, 2);
