@@ -34,6 +34,10 @@ auto dtypesOf(const TrainedPiece &piece) {
   return std::make_tuple(piece.masterDtype, piece.gradDtype, piece.stateDtype);
 }
 
+bool isAligned(const TrainedPiece &p) {
+  return (p.master | p.grad | p.expAvg | p.expAvgSq | p.ema | p.copy) % 16 == 0;
+}
+
 /// The kernel of a piece; there are seven that AdamW can meet.
 std::string adamwName(const TrainedPiece &piece) {
   if (piece.stateDtype != wideDtype(piece.masterDtype))
@@ -180,7 +184,7 @@ void DeviceKernels::State::setPieces(std::vector<TrainedPiece> sorted) {
                      piece.ema, piece.copy, piece.count, piece.index,
                      updateBlocks, statsBlocks, piece.masterDtype,
                      piece.gradDtype, piece.stateDtype, piece.copyDtype,
-                     piece.decay, piece.inNorm});
+                     piece.decay, piece.inNorm, isAligned(piece), 0});
     updateBlocks += blocksFor(piece.count, updateChunk);
     if (piece.inNorm)
       statsBlocks += blocksFor(piece.count, statsChunk);

@@ -27,7 +27,8 @@
 namespace ff::rt::cuda {
 
 /// A trainable parameter, or what this rank has of it. Addresses of its first
-/// element, each aligned to 16 bytes; 0: not there.
+/// element, 0 where it is not there. A piece with all of them aligned to 16
+/// bytes is faster.
 struct TrainedPiece {
   CUdeviceptr master, grad, expAvg, expAvgSq, ema;
   CUdeviceptr copy; ///< in the gathered dtype, where that is not the master's

@@ -69,6 +69,10 @@ private:
   bool incomplete = false;
 };
 
+void addTo(std::string &versions, const std::string &one) {
+  versions += (versions.empty() ? "" : ", ") + one;
+}
+
 std::string dotted(size_t version) {
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100,
                      version % 100);
@@ -94,8 +98,8 @@ int openDriver(CudaApi &api, std::string &versions) {
                                    version / 1000, version % 1000 / 10,
                                    minDriver / 1000, minDriver % 1000 / 10,
                                    driverFix));
-  versions =
-      fmt::format("CUDA driver {}.{}", version / 1000, version % 1000 / 10);
+  addTo(versions,
+        fmt::format("CUDA driver {}.{}", version / 1000, version % 1000 / 10));
   return version;
 }
 
@@ -113,7 +117,7 @@ void openCublasLt(CublasLtApi &api, int driver, std::string &versions) {
   FF_CUBLASLT_ENTRY_POINTS(FF_ENTRY)
 #undef FF_ENTRY
   if (library.usable())
-    versions += ", cuBLASLt " + dotted(api.getVersion());
+    addTo(versions, "cuBLASLt " + dotted(api.getVersion()));
 }
 
 void openNccl(NcclApi &api, std::string &versions) {
@@ -133,7 +137,7 @@ void openNccl(NcclApi &api, std::string &versions) {
         "later; fix: {}",
         dotted(static_cast<size_t>(version)),
         dotted(static_cast<size_t>(minNccl)), fix));
-  versions += ", NCCL " + dotted(static_cast<size_t>(version));
+  addTo(versions, "NCCL " + dotted(static_cast<size_t>(version)));
 }
 
 CudaApi cudaApi;

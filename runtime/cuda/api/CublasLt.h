@@ -19,19 +19,19 @@
 extern "C" {
 typedef int cublasStatus_t;
 typedef struct cublasLtContext *cublasLtHandle_t;
-typedef struct {
+typedef struct cublasLtMatmulDescOpaque {
   uint64_t data[32];
 } *cublasLtMatmulDesc_t;
-typedef struct {
+typedef struct cublasLtMatrixLayoutOpaque {
   uint64_t data[8];
 } *cublasLtMatrixLayout_t;
-typedef struct {
+typedef struct cublasLtMatmulPreferenceOpaque {
   uint64_t data[8];
 } *cublasLtMatmulPreference_t;
-typedef struct {
+typedef struct cublasLtMatmulAlgo {
   uint64_t data[8];
 } cublasLtMatmulAlgo_t;
-typedef struct {
+typedef struct cublasLtMatmulHeuristicResult {
   cublasLtMatmulAlgo_t algo;
   size_t workspaceSize;
   cublasStatus_t state;

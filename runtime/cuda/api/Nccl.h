@@ -17,7 +17,7 @@
 
 extern "C" {
 typedef struct ncclComm *ncclComm_t;
-typedef struct {
+typedef struct ncclUniqueIdBytes {
   char internal[128];
 } ncclUniqueId;
 typedef enum {

@@ -157,6 +157,11 @@ inline int64_t findEntry(const T *table, int64_t T::*first, int64_t count,
   return low;
 }
 
+/// A number as a type, for what is unrolled.
+template <int n> struct Tag {
+  static constexpr int value = n;
+};
+
 constexpr uint32_t allLanes = 0xffffffffu;
 
 template <typename T> inline T shuffleDown(T value, int lanes) {

@@ -107,7 +107,7 @@ inline void mark(const int64_t *ids, Wide *grad, int64_t n, int64_t rows,
 template <typename T, typename Wide>
 inline void sumRows(const T *dout, const int64_t *ids, Wide *grad, int64_t n,
                     int64_t rows, int64_t width) {
-  constexpr int each = gradColumns / 32;
+  constexpr int each = gradColumns / 32, ahead = 4;
   int64_t pieces = (width + gradColumns - 1) / gradColumns;
   int64_t warp = globalThread() / 32;
   int lane = threadIndex() % 32;
@@ -122,19 +122,48 @@ inline void sumRows(const T *dout, const int64_t *ids, Wide *grad, int64_t n,
   // All lanes have read the marks before one writes a sum over them.
   __nvvm_bar_warp_sync(allLanes);
   Wide sums[each] = {};
-  auto add = [&](int64_t i) {
-    const T *from = dout + i * width + column;
-    T values[each];
-    for (int j = 0; j < each; ++j)
-      values[j] = lane + 32 * j < columns ? from[lane + 32 * j] : T{};
-    for (int j = 0; j < each; ++j)
-      sums[j] += static_cast<Wide>(load(values[j]));
+  // Several rows are in flight at once, and are added in their order.
+  auto add = [&](const int64_t(&from)[ahead], auto count) {
+    constexpr int n = decltype(count)::value;
+    T values[n][each];
+#pragma unroll
+    for (int i = 0; i < n; ++i)
+#pragma unroll
+      for (int j = 0; j < each; ++j)
+        values[i][j] = lane + 32 * j < columns
+                           ? dout[from[i] * width + column + lane + 32 * j]
+                           : T{};
+#pragma unroll
+    for (int i = 0; i < n; ++i)
+#pragma unroll
+      for (int j = 0; j < each; ++j)
+        sums[j] += static_cast<Wide>(load(values[i][j]));
   };
-  for (int64_t begin = first; begin < n && left > 0; begin += 32) {
-    bool same = begin + lane < n && ids[begin + lane] == row;
-    uint32_t found = __nvvm_vote_ballot_sync(allLanes, same);
-    for (; found; found &= found - 1, --left)
-      add(begin + __builtin_ctz(found));
+  if (left > 0) {
+    add({first}, Tag<1>());
+    --left;
+  }
+  for (int64_t begin = first + 1; begin < n && left > 0; begin += 32 * ahead) {
+    bool same[ahead];
+#pragma unroll
+    for (int i = 0; i < ahead; ++i) {
+      int64_t at = begin + 32 * i + lane;
+      same[i] = at < n && ids[at] == row;
+    }
+#pragma unroll
+    for (int i = 0; i < ahead; ++i) {
+      uint32_t found = __nvvm_vote_ballot_sync(allLanes, same[i]);
+      left -= __builtin_popcount(found);
+      auto next = [&] {
+        int64_t at = begin + 32 * i + __builtin_ctz(found);
+        found &= found - 1;
+        return at;
+      };
+      while (__builtin_popcount(found) >= ahead)
+        add({next(), next(), next(), next()}, Tag<ahead>());
+      while (found)
+        add({next()}, Tag<1>());
+    }
   }
   for (int j = 0; j < each; ++j)
     if (lane + 32 * j < columns)

@@ -33,10 +33,6 @@ inline Chunk updateChunkOf(const DevicePiece *pieces, int64_t count) {
   return {piece, begin, end < piece->count ? end : piece->count};
 }
 
-template <int n> struct Tag {
-  static constexpr int value = n;
-};
-
 /// The new weight of one element, and its moments.
 template <typename T>
 inline T adamwElement(const AdamWConstants<T> &c, T keep, T grad, T weight,
@@ -104,12 +100,15 @@ template <typename Master, typename Grad, typename T> struct AdamW {
 /// Calls `body` for each pack of a chunk, then for each element that is left.
 template <typename Body>
 inline void forEachPack(const Chunk &chunk, Body body) {
-  int64_t packs = chunk.begin + (chunk.end - chunk.begin) / pack * pack;
+  int64_t packs = chunk.begin;
+  if (chunk.piece->aligned)
+    packs += (chunk.end - chunk.begin) / pack * pack;
+#pragma unroll 2
   for (int64_t i = chunk.begin + threadIndex() * pack; i < packs;
        i += blockThreads * pack)
     body(i, Tag<pack>());
-  if (packs + threadIndex() < chunk.end)
-    body(packs + threadIndex(), Tag<1>());
+  for (int64_t i = packs + threadIndex(); i < chunk.end; i += blockThreads)
+    body(i, Tag<1>());
 }
 
 template <typename Master, typename Grad, typename T>
@@ -148,29 +147,20 @@ struct Stats {
   int64_t nonfinite;
 };
 
-template <typename Grad>
-inline Stats statsOf(const Grad *grad, int64_t begin, int64_t end) {
+template <typename Grad> inline Stats statsOf(const Chunk &chunk) {
+  const Grad *grad = global<const Grad>(chunk.piece->grad);
   double sums[pack] = {};
   int64_t nonfinite = 0;
-  auto add = [&](int j, Grad value) {
-    double wide = static_cast<double>(value);
-    sums[j] += wide * wide;
-    nonfinite += !(__builtin_fabs(wide) <= 1.7976931348623157e308);
-  };
-#pragma unroll 4
-  for (int64_t i = begin + threadIndex() * pack; i < end;
-       i += blockThreads * pack) {
-    if (end - i >= pack) {
-      Grad values[pack];
-      loadPack(grad + i, values);
-      for (int j = 0; j < pack; ++j)
-        add(j, values[j]);
-    } else {
-      for (int j = 0; j < pack; ++j)
-        if (j < end - i)
-          add(j, grad[i + j]);
+  forEachPack(chunk, [&](int64_t i, auto n) {
+    Grad values[decltype(n)::value];
+    loadPack(grad + i, values);
+#pragma unroll
+    for (int j = 0; j < decltype(n)::value; ++j) {
+      double wide = static_cast<double>(values[j]);
+      sums[j] += wide * wide;
+      nonfinite += !(__builtin_fabs(wide) <= 1.7976931348623157e308);
     }
-  }
+  });
   return {(sums[0] + sums[1]) + (sums[2] + sums[3]), nonfinite};
 }
 
@@ -252,11 +242,10 @@ FF_KERNEL ff_gradient_stats(const DevicePiece *pieces, int64_t count,
   const DevicePiece &piece =
       pieces[findEntry(pieces, &DevicePiece::firstStats, count, chunk)];
   int64_t begin = (chunk - piece.firstStats) * statsChunk;
-  int64_t end =
-      begin + statsChunk < piece.count ? begin + statsChunk : piece.count;
-  Stats stats = piece.gradDtype == FF_F64
-                    ? statsOf(global<const double>(piece.grad), begin, end)
-                    : statsOf(global<const float>(piece.grad), begin, end);
+  int64_t end = begin + statsChunk;
+  Chunk part{&piece, begin, end < piece.count ? end : piece.count};
+  Stats stats =
+      piece.gradDtype == FF_F64 ? statsOf<double>(part) : statsOf<float>(part);
   stats = blockSum(stats);
   if (threadIndex() == 0)
     partials[chunk] = {stats.sum, stats.nonfinite,

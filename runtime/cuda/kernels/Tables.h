@@ -49,6 +49,8 @@ struct DevicePiece {
   int64_t firstStats;  ///< statsChunks of the pieces before it in the norm
   int32_t masterDtype, gradDtype, stateDtype, copyDtype;
   int32_t decay, inNorm;
+  int32_t aligned; ///< all of it to 16 bytes
+  int32_t unused;
 };
 
 /// The statistics of one statsChunk.
@@ -73,8 +75,9 @@ template <typename T> struct AdamWConstants {
 
 /// Threads of a block of every kernel, but for finishThreads.
 constexpr int blockThreads = 256;
-/// Of the one block that adds up partial statistics.
-constexpr int finishThreads = 1024;
+/// Of the one block that adds up partial statistics: with more, a thread might
+/// have too few registers.
+constexpr int finishThreads = 512;
 /// Elements that a block of the optimizer has.
 constexpr int64_t updateChunk = 8192;
 /// Elements that a block of a conversion has.
