@@ -70,7 +70,7 @@ static bool viewIsFree(Operation *view, Value operand) {
 
 static int64_t operandsInMemory(Operation *op) {
   return llvm::count_if(op->getOperands(), [](Value operand) {
-    return !isLeaf(operand.getDefiningOp());
+    return !isLeaf(resolveView(operand).root.getDefiningOp());
   });
 }
 
