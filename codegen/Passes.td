@@ -236,7 +236,7 @@ def MergeLaunchesPass : Pass<"ff-merge-launches", "::mlir::ModuleOp"> {
   let description = [{
     A launch moves down to one that does not depend on it, with as many threads;
     both become one, whose first blocks do what the first one did. It moves past
-    matmuls and a few launches (any number if its operands are small), not past
+    matmuls and a few launches (any number if its operands are small, none if they are large), not past
     calls and collectives. Kernels that call functions stay as they are.
 
     Before:

@@ -56,6 +56,15 @@ func.func @large(%x: tensor<1048576xf32>, %y: tensor<64xf32>) -> (tensor<64xf32>
   return %a, %d : tensor<64xf32>, tensor<64xf32>
 }
 
+// What takes long anyway stays.
+// CHECK-LABEL: func.func @larger(
+func.func @larger(%x: tensor<16777216xf32>, %y: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  // CHECK-COUNT-2: ff.launch_device @kernels::@first
+  %a = ff.launch_device @kernels::@first(%x) blocks 4 threads 64 shared 0 : (tensor<16777216xf32>) -> tensor<64xf32>
+  %d = ff.launch_device @kernels::@first(%y) blocks 5 threads 64 shared 0 : (tensor<64xf32>) -> tensor<64xf32>
+  return %a, %d : tensor<64xf32>, tensor<64xf32>
+}
+
 // One kernel, twice.
 // CHECK-LABEL: func.func @twice(
 func.func @twice(%x: tensor<64xf32>, %y: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
