@@ -236,7 +236,7 @@ def MergeLaunchesPass : Pass<"ff-merge-launches", "::mlir::ModuleOp"> {
   let description = [{
     A launch moves down to one that does not depend on it, with as many threads;
     both become one, whose first blocks do what the first one did. It moves past
-    matmuls and a few launches (any number if its operands are small), not past
+    matmuls and a few launches (any number if its operands are small, none if they are large), not past
     calls and collectives. Kernels that call functions stay as they are.
 
     Before:
@@ -262,8 +262,8 @@ def EmbedDeviceCodePass : Pass<"ff-embed-device-code", "::mlir::ModuleOp"> {
   let description = [{
     The module has at most one `gpu.module` (`ff-lower-kernels-to-gpu`). It becomes
     PTX, and where there is a ptxas also a cubin for the chip; both are constants
-    that the external `ff_device_image`, which `main` hands to the runtime, points
-    to (`ff_device_image` of `runtime/abi/ff_rt.h`). A kernel that spills registers
+    that `ff_device_image` (of `runtime/abi/ff_rt.h`), which `main` declares and
+    hands to the runtime, points to. A kernel that spills registers
     is a warning, what ptxas does not accept an error with its text.
 
     Before:

@@ -1,6 +1,7 @@
 """lit: how tests are found and run. `lit.site.cfg.py` in the build folder sets the paths."""
 
 import os
+import shutil
 import lit.formats
 
 config.name = "ff"
@@ -23,3 +24,12 @@ config.substitutions.append(("%standin", os.path.join(config.ff_build, "standin"
 # A library with the address sanitizer cannot be loaded into a program without.
 if config.ff_sanitize != "ON":
     config.available_features.add("no-sanitizer")
+# The assembler of a CUDA toolkit, where ff-compile finds one.
+homes = [os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin"), "/usr/local/cuda/bin"]
+if shutil.which("ptxas", path=os.pathsep.join([config.environment["PATH"]] + homes)):
+    config.available_features.add("ptxas")
+if "CUDA_HOME" in os.environ:
+    config.environment["CUDA_HOME"] = os.environ["CUDA_HOME"]
+# What trainers for a GPU are linked with.
+if os.path.exists(os.path.join(config.ff_build, "runtime", "link-cuda.txt")):
+    config.available_features.add("cuda-runtime")

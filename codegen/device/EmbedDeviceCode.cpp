@@ -10,6 +10,7 @@
 #include "codegen/device/DeviceImage.h"
 #include "codegen/device/PTX.h"
 #include "codegen/device/Ptxas.h"
+#include "dialect/FF.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -129,11 +130,17 @@ void EmbedDeviceCode::runOnOperation() {
   if (failed(cubin))
     return signalPassFailure();
   auto image = module.lookupSymbol<LLVM::GlobalOp>(kDeviceImage);
-  if (!image) {
-    emitError(kernels.getLoc())
-        << "no host code declares '" << kDeviceImage << "'";
-    return signalPassFailure();
-  }
+  if (!image)
+    image = OpBuilder::atBlockEnd(module.getBody())
+                .create<LLVM::GlobalOp>(
+                    module.getLoc(), deviceImageType(&getContext()),
+                    /*isConstant=*/true, LLVM::Linkage::External, kDeviceImage,
+                    Attribute());
   define(image, *ptx, *cubin);
-  kernels.erase();
+  // Launches that are no calls yet (ff-opt, in tests) refer to their kernels.
+  bool isLaunched =
+      module.walk([](LaunchDeviceOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
+  if (!isLaunched)
+    kernels.erase();
 }

@@ -36,6 +36,9 @@ using namespace ff;
 static constexpr unsigned kMaxBuffers = 64;
 /// What a launch reads may be kept for any time if it is as small as this.
 static constexpr int64_t kSmallBytes = 1 << 19;
+/// What reads more keeps a chip busy for several times as long as a launch
+/// takes, and is large enough to matter to the size of the frame.
+static constexpr int64_t kLargeBytes = 1 << 25;
 /// Launches past which one with larger operands may move: they stay in memory
 /// for as long.
 static constexpr unsigned kMaxPassed = 1;
@@ -108,7 +111,8 @@ bool MergeLaunches::canMove(LaunchDeviceOp launch, LaunchDeviceOp to,
               to->getNumOperands() + to->getNumResults() >
           kMaxBuffers)
     return false;
-  if (passed > kMaxPassed && operandBytes(launch) > kSmallBytes)
+  int64_t bytes = operandBytes(launch);
+  if (bytes > kLargeBytes || (passed > kMaxPassed && bytes > kSmallBytes))
     return false;
   return llvm::all_of(launch->getUsers(), [&](Operation *user) {
     return to->isBeforeInBlock(user);

@@ -68,6 +68,12 @@ static bool viewIsFree(Operation *view, Value operand) {
       .has_value();
 }
 
+static int64_t operandsInMemory(Operation *op) {
+  return llvm::count_if(op->getOperands(), [](Value operand) {
+    return !isLeaf(resolveView(operand).root.getDefiningOp());
+  });
+}
+
 static bool shouldHoist(Operation *view, Operation *def) {
   if (!isElementwise(def) || !def->hasOneUse() ||
       !feedsKernel(view->getResult(0)))
@@ -156,9 +162,11 @@ void ff::hoistViews(Block &block) {
     viewed->getResult(0).setType(result.getType());
     result.replaceAllUsesWith(viewed->getResult(0));
     // What viewed the view sees the operation now, and may move up in turn.
-    for (Operation *user : viewed->getUsers())
-      if (isViewOp(user))
-        worklist.insert(user);
+    // Not where it would read more than it does now.
+    if (operandsInMemory(viewed) == 1)
+      for (Operation *user : viewed->getUsers())
+        if (isViewOp(user))
+          worklist.insert(user);
     view->erase();
     def->erase();
   }

@@ -100,6 +100,11 @@ static void reduceLeading(Step &step, ArrayRef<int64_t> dims,
     step.reduce(dims);
     return;
   }
+  if (chunks == shape[first]) {
+    step.reduce(dims.drop_front());
+    step.reduce({first});
+    return;
+  }
   shape[first] /= chunks;
   shape.insert(shape.begin() + first, chunks);
   step.reshape(shape);
