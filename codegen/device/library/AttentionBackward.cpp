@@ -199,9 +199,10 @@ FF_INLINE void attentionQueryGrad(const Backward &in, char *dq, float *deltas) {
                 i * kKeys);
   }
   scaleAll(kernel.sums, s.scale);
+  const bool isWhole = s.queries % rows == 0;
   storeSums<E, D, Kernel::M>(kernel.sums, warpQueries,
                              resultRows<E>(s, dq, s.queries, place),
-                             kernel.first + warpRow);
+                             kernel.first + warpRow, isWhole);
 }
 
 //===----------------------------------------------------------------------===//
@@ -336,12 +337,13 @@ FF_INLINE void attentionKeyGrad(const Backward &in, const float *deltas,
     blockBarrier();
   }
   scaleAll(kernel.keySums, s.scale);
+  const bool isWhole = s.keys % rows == 0;
   storeSums<E, D, Kernel::M>(kernel.keySums, warpKeys,
                              resultRows<E>(s, dk, s.keys, place),
-                             kernel.first + warpRow);
+                             kernel.first + warpRow, isWhole);
   storeSums<E, D, Kernel::M>(kernel.valueSums, warpValues,
                              resultRows<E>(s, dv, s.keys, place),
-                             kernel.first + warpRow);
+                             kernel.first + warpRow, isWhole);
 }
 
 } // namespace ff

@@ -101,10 +101,10 @@ FF_INLINE void loadRows(uint32_t to, const Rows &rows, int first, int count,
 }
 
 template <int rowBytes, int bytes>
-FF_INLINE void copyOut(uint32_t from, const Rows &rows, int first, int count) {
+FF_INLINE void copyOut(uint32_t from, const Rows &rows, int first, int count,
+                       bool isWhole) {
   using Type = typename Words<bytes>::Type;
   constexpr int kStride = rowBytes + 16, kPerRow = rowBytes / bytes;
-  const bool isWhole = rows.count % count == 0;
 #pragma unroll 4
   for (int i = 0; i < count * kPerRow / 32; ++i) {
     int at = laneId() + i * 32, row = at / kPerRow;
@@ -119,10 +119,11 @@ FF_INLINE void copyOut(uint32_t from, const Rows &rows, int first, int count) {
 
 /// The sums of a warp, of which a thread has those of rows g and g + 8 and of
 /// columns 2t and 2t + 1 in each 16 x 8, to rows [first, ...), row by row in
-/// whole words. They go through `scratch`, which no other warp may use.
+/// whole words. They go through `scratch`, which no other warp may use. With
+/// `isWhole` no row of any warp is behind the last.
 template <class E, int D, int M>
 FF_INLINE void storeSums(const float (&sums)[M][D / 8][4], uint32_t scratch,
-                         const Rows &rows, int first) {
+                         const Rows &rows, int first, bool isWhole) {
   constexpr int kStride = D * E::kBytes + 16;
   uint32_t at = scratch + laneId() / 4 * kStride + laneId() % 4 * 2 * E::kBytes;
   warpBarrier();
@@ -143,7 +144,7 @@ FF_INLINE void storeSums(const float (&sums)[M][D / 8][4], uint32_t scratch,
   withAccess(rows.alignment, [&](auto words) {
     constexpr int kBytes = sizeof(typename decltype(words)::Type);
     if constexpr (kBytes >= E::kBytes)
-      copyOut<D * E::kBytes, kBytes>(scratch, rows, first, M * 16);
+      copyOut<D * E::kBytes, kBytes>(scratch, rows, first, M * 16, isWhole);
   });
 }
 
