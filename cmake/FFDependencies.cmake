@@ -11,6 +11,13 @@ include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 separate_arguments(LLVM_DEFINITIONS_LIST NATIVE_COMMAND ${LLVM_DEFINITIONS})
 add_definitions(${LLVM_DEFINITIONS_LIST})
 
+# Compiles the device library to bitcode. That of a newer LLVM could not be read.
+find_program(FF_DEVICE_CLANG NAMES clang++-${LLVM_VERSION_MAJOR} PATHS ${LLVM_TOOLS_BINARY_DIR})
+if(NOT FF_DEVICE_CLANG)
+  message(FATAL_ERROR "clang++-${LLVM_VERSION_MAJOR} not found: it compiles the device library (codegen/device/library). "
+                      "tools/setup.sh installs it.")
+endif()
+
 # Debian's dnnl-config.cmake asks for OpenCL, which a CPU build does not need.
 find_library(DNNL_LIBRARY dnnl REQUIRED)
 find_package(Gloo REQUIRED CONFIG)

@@ -184,11 +184,11 @@ def LowerKernelsPass : Pass<"ff-lower-kernels", "::mlir::ModuleOp"> {
 //===----------------------------------------------------------------------===//
 
 def LowerKernelsToGPUPass : Pass<"ff-lower-kernels-to-gpu", "::mlir::ModuleOp"> {
-  let summary = "turns ff.fused into kernels of a GPU and launches";
+  let summary = "turns ff.fused and attention into kernels of a GPU and launches";
   let description = [{
-    Each becomes an `ff.launch_device` of a `gpu.func` in one `gpu.module`; equal
-    kernels are emitted once. Attention stays. How dims fall on blocks and threads,
-    and why, is in docs/decisions/0010-kernels-of-a-gpu.md:
+    Each `ff.fused` becomes an `ff.launch_device` of a `gpu.func` in one
+    `gpu.module`; equal kernels are emitted once. How dims fall on blocks and
+    threads, and why, is in docs/decisions/0010-kernels-of-a-gpu.md:
 
     - *elementwise* and *concatenations*: blocks of 256 threads in a stride of the
       grid; a thread has a few places of up to 16 bytes;
@@ -197,6 +197,11 @@ def LowerKernelsToGPUPass : Pass<"ff-lower-kernels-to-gpu", "::mlir::ModuleOp"> 
     - *columns*: tiles, whose rows of threads are joined in shared memory. Where
       the columns are too few for the chip, they are cut into parts and a second
       launch adds up the sums of the parts.
+
+    Attention becomes a call of a function of the device library
+    (docs/decisions/0011-device-library.md), its gradient two launches of them: of
+    queries, which also leaves the sums of products of results and gradients, then
+    of keys and values. Head dims are at most 128, and there is none for f64.
 
     Results do not depend on the order in which blocks run. Numbers are stored and
     computed as by `ff-lower-kernels`, with the same polynomials. There is no code

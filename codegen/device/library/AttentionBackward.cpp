@@ -124,7 +124,13 @@ template <class E, int D> struct QueryGrad {
                       uint32_t values, int key) {
     float weights[M][N][4], slopes[M][N][4];
     clear(weights);
-    clear(slopes);
+#pragma unroll
+    for (int m = 0; m < M; ++m)
+#pragma unroll
+      for (int n = 0; n < N; ++n)
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          slopes[m][n][i] = -delta[m][i / 2];
     Scores::rows(weights, queries, keys);
     Scores::rows(slopes, grads, values);
     const bool isHidden = isMasked(s, first, key, kKeys);
@@ -141,8 +147,7 @@ template <class E, int D> struct QueryGrad {
             float p = probability(s, weights[m][n][i * 2 + j], logSum[m][i]);
             if (isHidden && column + n * 8 + j >= end)
               p = 0;
-            float &slope = slopes[m][n][i * 2 + j];
-            slope = p * (slope - delta[m][i]);
+            slopes[m][n][i * 2 + j] *= p;
           }
       }
     Scores::weighted(sums, slopes, keys);
@@ -194,9 +199,10 @@ FF_INLINE void attentionQueryGrad(const Backward &in, char *dq, float *deltas) {
                 i * kKeys);
   }
   scaleAll(kernel.sums, s.scale);
+  const bool isWhole = s.queries % rows == 0;
   storeSums<E, D, Kernel::M>(kernel.sums, warpQueries,
                              resultRows<E>(s, dq, s.queries, place),
-                             kernel.first + warpRow);
+                             kernel.first + warpRow, isWhole);
 }
 
 //===----------------------------------------------------------------------===//
@@ -225,19 +231,11 @@ template <class E, int D> struct KeyGrad {
   FF_INLINE void tile(uint32_t keys, uint32_t values, uint32_t queries,
                       uint32_t grads, int query, const float *lse,
                       const float *deltas) {
-    float logSum[N][2], delta[N][2];
-    const int column = query + laneId() % 4 * 2;
-#pragma unroll
-    for (int n = 0; n < N; ++n)
-#pragma unroll
-      for (int j = 0; j < 2; ++j) {
-        int at = column + n * 8 + j;
-        bool some = s.queries % kQueries == 0 || at < s.queries;
-        logSum[n][j] = some
-                           ? lse[at * s.rowStride[AttentionSizes::Lse]] * kLog2E
-                           : kInfinity;
-        delta[n][j] = some ? deltas[at] : 0;
-      }
+    float logSum[N][2];
+    forEachQuery(query, [&](int n, int j, int at, bool some) {
+      logSum[n][j] = some ? lse[at * s.rowStride[AttentionSizes::Lse]] * kLog2E
+                          : kInfinity;
+    });
     float weights[M][N][4], slopes[M][N][4];
     clear(weights);
     Scores::rows(weights, keys, queries);
@@ -250,12 +248,18 @@ template <class E, int D> struct KeyGrad {
         for (int i = 0; i < 4; ++i) {
           float &weight = weights[m][n][i];
           weight = probability(s, weight, logSum[n][i % 2]);
+          const int column = query + laneId() % 4 * 2;
           if (isHidden && row + m * 16 + i / 2 * 8 >=
                               visibleKeys(s, column + n * 8 + i % 2))
             weight = 0;
         }
     Scores::weighted(valueSums, weights, grads);
-    clear(slopes);
+    forEachQuery(query, [&](int n, int j, int at, bool some) {
+      float delta = some ? deltas[at] : 0;
+#pragma unroll
+      for (int m = 0; m < M; ++m)
+        slopes[m][n][j] = slopes[m][n][2 + j] = -delta;
+    });
     Scores::rows(slopes, values, grads);
 #pragma unroll
     for (int m = 0; m < M; ++m)
@@ -263,12 +267,22 @@ template <class E, int D> struct KeyGrad {
       for (int n = 0; n < N; ++n)
 #pragma unroll
         for (int i = 0; i < 4; ++i)
-          slopes[m][n][i] =
-              weights[m][n][i] * (slopes[m][n][i] - delta[n][i % 2]);
+          slopes[m][n][i] *= weights[m][n][i];
     Scores::weighted(keySums, slopes, queries);
   }
 
 private:
+  /// The columns of the thread.
+  template <class Visit> FF_INLINE void forEachQuery(int query, Visit visit) {
+#pragma unroll
+    for (int n = 0; n < N; ++n)
+#pragma unroll
+      for (int j = 0; j < 2; ++j) {
+        int at = query + laneId() % 4 * 2 + n * 8 + j;
+        visit(n, j, at, s.queries % kQueries == 0 || at < s.queries);
+      }
+  }
+
   /// One past the last key of the block.
   FF_INLINE int lastKey() const {
     return first + attentionBlockRows(kTiles, static_cast<int>(s.warps));
@@ -323,12 +337,13 @@ FF_INLINE void attentionKeyGrad(const Backward &in, const float *deltas,
     blockBarrier();
   }
   scaleAll(kernel.keySums, s.scale);
+  const bool isWhole = s.keys % rows == 0;
   storeSums<E, D, Kernel::M>(kernel.keySums, warpKeys,
                              resultRows<E>(s, dk, s.keys, place),
-                             kernel.first + warpRow);
+                             kernel.first + warpRow, isWhole);
   storeSums<E, D, Kernel::M>(kernel.valueSums, warpValues,
                              resultRows<E>(s, dv, s.keys, place),
-                             kernel.first + warpRow);
+                             kernel.first + warpRow, isWhole);
 }
 
 } // namespace ff

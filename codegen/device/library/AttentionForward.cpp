@@ -137,7 +137,8 @@ template <class E, int D> struct Forward {
           for (int j = 0; j < 2; ++j)
             output[m][d][i * 2 + j] *= part;
       }
-    storeSums<E, D, M>(output, scratch, result, first + warpRow);
+    storeSums<E, D, M>(output, scratch, result, first + warpRow,
+                       result.count % attentionBlockRows(kTiles, s.warps) == 0);
   }
 };
 

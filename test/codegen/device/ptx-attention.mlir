@@ -12,16 +12,15 @@
 // CHECK-NOT: call
 // CHECK: cp.async.cg.shared.global
 // CHECK: cp.async.commit_group
-// CHECK: cp.async.wait_group 0
-// CHECK: bar.sync
-// CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16
-// CHECK: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
-// CHECK: ex2.approx.ftz.f32
-// CHECK: cvt.rn.bf16x2.f32
-// CHECK: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
-// CHECK: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+// CHECK-DAG: ldmatrix.sync.aligned.m8n8.x4.shared.b16
+// CHECK-DAG: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+// CHECK-DAG: ex2.approx.ftz.f32
+// CHECK-DAG: cvt.rn.bf16x2.f32
+// CHECK-DAG: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
+// CHECK-DAG: cp.async.wait_group 0
+// CHECK-DAG: bar.sync
+// CHECK-DAG: cp.async.cg.shared.global
 // CHECK: st.global.v4.u32
-// CHECK: ret;
 // CHECK: .visible .entry kernel_1(
 // CHECK-NOT: atom
 // CHECK: mma.sync
@@ -29,8 +28,7 @@
 // CHECK: .visible .entry kernel_2(
 // CHECK-NOT: atom
 // CHECK: mma.sync
-// CHECK: st.global.v4.u32
-// CHECK: st.global.v4.u32
+// CHECK-COUNT-8: st.global.v4.u32
 // CHECK-NOT: cp.async.ca
 
 // F16: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32

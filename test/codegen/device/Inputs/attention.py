@@ -85,7 +85,8 @@ def print_few(element):
 
 def print_blocks(element):
     """So many rows that blocks have several warps."""
-    Case("blocks", element, 130, 70, 16, batch=6, heads=11).print_plain()
+    # Whole warps of rows, but no whole blocks.
+    Case("blocks", element, 160, 96, 16, batch=6, heads=11).print_plain()
     Case("blocks_causal", element, 130, 70, 16, batch=6, heads=11, causal=True).print_plain()
 
 
