@@ -42,8 +42,7 @@ ncclDataType_t ncclType(DType dtype) {
 NcclCommunicator::NcclCommunicator(const LaunchInfo &info, MeshShape mesh,
                                    RankStore *store, double timeoutSeconds)
     : Communicator(info.rank, mesh),
-      progress(timeoutSeconds, info.rank, [this] { return asyncError(); }),
-      store(store) {
+      progress(timeoutSeconds, [this] { return asyncError(); }), store(store) {
   if (!store)
     return;
   const NcclApi &nccl = *libraries().nccl;

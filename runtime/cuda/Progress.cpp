@@ -15,9 +15,8 @@
 
 namespace ff::rt::cuda {
 
-Progress::Progress(double timeoutSeconds, int rank,
-                   std::function<std::string()> errorOf)
-    : timeout(timeoutSeconds), rank(rank), errorOf(std::move(errorOf)) {}
+Progress::Progress(double timeoutSeconds, std::function<std::string()> errorOf)
+    : timeout(timeoutSeconds), errorOf(std::move(errorOf)) {}
 
 void Progress::attach(CUdeviceptr address) { word = address; }
 
@@ -66,12 +65,12 @@ void Progress::wait(const Event &event) {
       continue;
     nextCheck = seconds + 0.1;
     if (std::string error = errorOf(); !error.empty())
-      fail("rank {} in {}: {}", rank, current(), error);
+      fail("{}: {}", current(), error);
     if (seconds > timeout)
-      fail("rank {}: no progress on the GPU for {:.0f} s, in {}; fix: look at "
-           "the other ranks, whose last messages say where they are; --timeout "
-           "gives them longer",
-           rank, seconds, current());
+      fail("no progress on the GPU for {:.0f} s, in {}; fix: look at the other "
+           "ranks, whose last messages say where they are; --timeout gives "
+           "them longer",
+           seconds, current());
   }
 }
 

@@ -23,8 +23,7 @@ namespace ff::rt::cuda {
 class Progress {
 public:
   /// `errorOf` gives what NCCL says of a failure, or nothing.
-  Progress(double timeoutSeconds, int rank,
-           std::function<std::string()> errorOf);
+  Progress(double timeoutSeconds, std::function<std::string()> errorOf);
 
   /// A word of device memory for the marks; 0: none, so nothing is named.
   void attach(CUdeviceptr word);
@@ -43,7 +42,6 @@ private:
   std::string current();
 
   double timeout;
-  int rank;
   std::function<std::string()> errorOf;
   CUdeviceptr word = 0;
   std::vector<std::string> names; ///< of the marks, from 1 on
