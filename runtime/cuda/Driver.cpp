@@ -164,13 +164,15 @@ PinnedMemory::~PinnedMemory() {
 }
 
 Module::Module(const char *ptx, const void *cubin) {
-  // A cubin is for one architecture: elsewhere the driver compiles the PTX.
-  if (cubin &&
-      api().moduleLoadDataEx(&handle, cubin, 0, nullptr, nullptr) == SUCCESS)
-    return;
   char log[4096] = "";
   int options[] = {ErrorLogBuffer, ErrorLogBytes};
   void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
+  // A cubin is for one architecture: elsewhere the driver compiles the PTX.
+  if (cubin &&
+      api().moduleLoadDataEx(&handle, cubin, 2, options, values) == SUCCESS)
+    return;
+  log[0] = 0;
+  values[1] = reinterpret_cast<void *>(sizeof log); // it returns the length
   CUresult result = api().moduleLoadDataEx(&handle, ptx, 2, options, values);
   if (result == SUCCESS)
     return;

@@ -307,7 +307,7 @@ FF_INLINE void attentionKeyGrad(const Backward &in, const float *deltas,
 
   const int warpRow = threadId() / 32 * Kernel::M * 16;
   Kernel kernel(s, place.tile * rows, warpRow);
-  // The first query that sees the block's first key.
+  // From the first query that sees the block's first key: there is one.
   const int64_t start = s.causal ? kernel.first - s.keys + s.queries : 0;
   const int begin = static_cast<int>(most<int64_t>(0, start)) / kQueries;
   const int end = static_cast<int>((s.queries + kQueries - 1) / kQueries);
@@ -331,10 +331,6 @@ FF_INLINE void attentionKeyGrad(const Backward &in, const float *deltas,
       load(i + 1);
     kernel.tile(warpKeys, warpValues, buffers.first(i), buffers.second(i),
                 i * kQueries, lse, deltas);
-  }
-  if (begin >= end) {
-    waitForCopies();
-    blockBarrier();
   }
   scaleAll(kernel.keySums, s.scale);
   const bool isWhole = s.keys % rows == 0;

@@ -3,6 +3,10 @@
 // RUN: sed -e s/bf16/f16/g %s > %t.f16.mlir
 // RUN: ff-device-test --print-ptx --verify-ptx %t.f16.mlir | FileCheck --check-prefix=F16 %s
 
+// RUN: sed -e s/bf16/f32/g %s > %t.f32.mlir
+// RUN: ff-device-test --print-ptx --verify-ptx %t.f32.mlir | FileCheck --check-prefix=F32 %s
+// RUN: ff-device-test --print-ptx --verify-ptx --chip=sm_80 %t.f32.mlir | FileCheck --check-prefix=F32 %s
+
 // Shapes are constants, nothing is called, nothing is in local memory, and nothing is atomic. Tiles arrive in pieces of 16 bytes while
 // others are worked on; results leave in pieces of 16 bytes.
 // CHECK-NOT: .func
@@ -33,6 +37,14 @@
 
 // F16: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 // F16: cvt.rn.f16x2.f32
+
+// No tensor core rounds numbers of f32.
+// F32-NOT: mma.sync
+// F32: cp.async.cg.shared.global
+// F32: ld.shared.v4.f32
+// F32: fma.rn.f32
+// F32-NOT: mma.sync
+// F32: st.global.v4
 
 func.func @packed(%x: tensor<8x2048x3072xbf16>, %do: tensor<8x2048x16x64xbf16>) -> (tensor<8x2048x16x64xbf16>, tensor<8x2048x16x64xbf16>, tensor<8x2048x16x64xbf16>, tensor<8x2048x16x64xbf16>) {
   %q0 = ff.slice %x dim 2 at 0 : tensor<8x2048x3072xbf16> to tensor<8x2048x1024xbf16>

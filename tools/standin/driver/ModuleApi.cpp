@@ -80,7 +80,11 @@ CUresult load(CUmodule *out, const char *image, const Log &info,
                        (magic == 0x464c457f ? "cubin" : "fatbin") +
                        ", machine code of a GPU: the stand-in executes PTX; "
                        "embed the PTX text (nvcc -ptx, llc -march=nvptx64)";
-    error.put(text);
+    // Who reads the log has another image to try.
+    if (error.buffer) {
+      error.put(text);
+      return cuda::NO_BINARY_FOR_GPU;
+    }
     return refuse(cuda::NO_BINARY_FOR_GPU, text);
   }
   auto m = std::make_unique<CUmod_st>();
