@@ -28,9 +28,11 @@ def main(args):
     for name in launches:
         if name not in kernels:  # attention
             continue
-        for access in ("ld.global", "st.global"):
-            if not re.search(rf"{re.escape(access)}[.\w]*\.(v4\.[bfu]32|v2\.[bfu]64|b128)", kernels[name]):
-                print(f"error: {name} has no {access} of 16 bytes")
+        wide = r"[.\w]*\.(v4\.[bfu]32|v2\.[bfu]64|b128)"
+        # cp.async.cg copies 16 bytes at a time to shared memory.
+        for access in (rf"ld\.global{wide}|cp\.async\.cg", rf"st\.global{wide}"):
+            if not re.search(access, kernels[name]):
+                print(f"error: {name} has no access of 16 bytes: {access}")
                 narrow = True
     return narrow
 
