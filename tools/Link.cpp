@@ -39,18 +39,13 @@ static Expected<std::string> findLinkerDriver() {
                    "or --emit=obj, which need none");
 }
 
-/// What trainers are linked with, one argument a line.
-static StringRef linkList(bool isCuda) {
-  if (isCuda && sys::fs::exists(FF_RUNTIME_CUDA_LINK_FILE))
-    return FF_RUNTIME_CUDA_LINK_FILE;
-  return FF_RUNTIME_LINK_FILE;
-}
-
 Error ff::linkExecutable(ArrayRef<char> object, StringRef output, bool isCuda) {
   auto driver = findLinkerDriver();
   if (!driver)
     return driver.takeError();
-  StringRef listPath = linkList(isCuda);
+  // What trainers are linked with, one argument a line.
+  StringRef listPath =
+      isCuda ? FF_RUNTIME_CUDA_LINK_FILE : FF_RUNTIME_LINK_FILE;
   auto list = MemoryBuffer::getFile(listPath);
   if (!list)
     return makeError("cannot read '" + listPath +

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/Passes.h"
+#include "codegen/Target.h"
 #include "codegen/device/DeviceImage.h"
 #include "codegen/device/PTX.h"
 #include "codegen/device/Ptxas.h"
@@ -64,8 +65,10 @@ FailureOr<std::string> EmbedDeviceCode::assembleFor(gpu::GPUModuleOp kernels,
     return fail(path.takeError());
   if (path->empty())
     return std::string();
-  auto target = cast<NVVM::NVVMTargetAttr>(kernels.getTargetsAttr()[0]);
-  auto cubin = assemble(*path, ptx, target.getChip());
+  std::string chip = getTarget(getOperation()).chip;
+  if (chip.empty()) // a gpu.module alone
+    chip = cast<NVVM::NVVMTargetAttr>(kernels.getTargetsAttr()[0]).getChip();
+  auto cubin = assemble(*path, ptx, chip);
   if (!cubin)
     return fail(cubin.takeError());
   for (const Spill &spill : cubin->spills) {
