@@ -85,20 +85,71 @@ def FF_GroupAttr : FF_Attr<"Group", "group"> {
   }];
 }
 
+def FF_PieceAttr : FF_Attr<"Piece", "piece"> {
+  let summary = "a part of a tensor of a weight file";
+  let description = [{
+    The `count` elements from `first` on, row-major, of the tensor of `shape` in
+    file number `file` of the component.
+
+    Example:
+    ```mlir
+    #ff.piece<0, "blocks.0.qkv.weight", [192, 64], 4096, 4096>
+    ```
+  }];
+  let parameters = (ins "int64_t":$file, "::mlir::StringAttr":$tensor,
+                        ArrayRefParameter<"int64_t">:$shape, "int64_t":$first,
+                        "int64_t":$count);
+  let assemblyFormat = [{
+    `<` $file `,` $tensor `,` `[` $shape `]` `,` $first `,` $count `>`
+  }];
+}
+
 def FF_SourceAttr : FF_Attr<"Source", "source"> {
   let summary = "the tensor of a weight file that supplies a parameter";
   let description = [{
     `file` is an index into the `files` of the component; `dtype` is that of the
-    file, by its name in safetensors in lower case.
+    file, by its name in safetensors in lower case. Where a key map joins or
+    splits tensors, the parameter is its `pieces` behind each other, in the order
+    of its elements; `file` and `tensor` are those of the first then.
 
     Example:
     ```mlir
     #ff.source<0, "module.blocks.0.norm.weight", "bf16">
+    #ff.source<0, "q.bias", "f32" [#ff.piece<0, "q.bias", [64], 0, 64>, #ff.piece<0, "k.bias", [64], 0, 64>]>
     ```
   }];
   let parameters = (ins "int64_t":$file, "::mlir::StringAttr":$tensor,
-                        "::mlir::StringAttr":$dtype);
-  let assemblyFormat = "`<` $file `,` $tensor `,` $dtype `>`";
+                        "::mlir::StringAttr":$dtype,
+                        OptionalParameter<"::mlir::ArrayAttr">:$pieces);
+  let assemblyFormat = "`<` $file `,` $tensor `,` $dtype ($pieces^)? `>`";
+  let builders = [AttrBuilder<(ins "int64_t":$file,
+      "::mlir::StringAttr":$tensor, "::mlir::StringAttr":$dtype), [{
+    return $_get($_ctxt, file, tensor, dtype, ::mlir::ArrayAttr());
+  }]>];
+}
+
+def FF_PatchAttr : FF_Attr<"Patch", "patch"> {
+  let summary = "an adapter of a weight file that is folded into a parameter";
+  let description = [{
+    Added to the `count` elements of the parameter from `first` on when it is
+    loaded, in f32 or wider: `scale` times the tensor of `shape`, or, where `down`
+    names a second tensor A [r, columns] of the same file, `scale` · B A with the
+    tensor as B [rows, r].
+
+    Example:
+    ```mlir
+    #ff.patch<1, "to_q.lora_B.weight", [64, 8], "to_q.lora_A.weight", 5.000000e-01 : f64, 0, 4096>
+    #ff.patch<1, "to_q.diff_b", [64], "", 1.000000e+00 : f64, 0, 64>
+    ```
+  }];
+  let parameters = (ins "int64_t":$file, "::mlir::StringAttr":$tensor,
+                        ArrayRefParameter<"int64_t">:$shape,
+                        "::mlir::StringAttr":$down, "::mlir::FloatAttr":$scale,
+                        "int64_t":$first, "int64_t":$count);
+  let assemblyFormat = [{
+    `<` $file `,` $tensor `,` `[` $shape `]` `,` $down `,` $scale `,` $first `,`
+    $count `>`
+  }];
 }
 
 def FF_SaveAttr : FF_Attr<"Save", "save"> {

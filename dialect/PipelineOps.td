@@ -65,7 +65,8 @@ def FF_ParameterOp : FF_Op<"parameter", [Symbol, HasParent<"ComponentOp">]> {
 
     `trainable` defaults to whether the component is trained in full. `source` is
     where the value comes from, `save` where a checkpoint's model has it, `merge`
-    names the adapter of a base weight. A `buffer` is part of the model and of its
+    names the adapter of a base weight, `patches` are adapters of files that are
+    folded in when it is loaded. A `buffer` is part of the model and of its
     files, but no policy changes its dtype and nothing trains it.
 
     Example:
@@ -85,7 +86,9 @@ def FF_ParameterOp : FF_Op<"parameter", [Symbol, HasParent<"ComponentOp">]> {
                        UnitAttr:$buffer,
                        OptionalAttr<FF_SourceAttr>:$source,
                        OptionalAttr<FF_SaveAttr>:$save,
-                       OptionalAttr<FF_MergeAttr>:$merge);
+                       OptionalAttr<FF_MergeAttr>:$merge,
+                       OptionalAttr<TypedArrayAttrBase<FF_PatchAttr,
+                                    "adapters to fold in">>:$patches);
   let assemblyFormat = [{
     $sym_name `:` $type `init` $init (`in` $block^)? attr-dict
   }];

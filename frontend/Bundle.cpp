@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/Importer.h"
+#include "frontend/KeyMap.h"
 #include "frontend/Pattern.h"
 #include "frontend/Weights.h"
 
@@ -191,6 +192,23 @@ bool Importer::readComponent(const Entry &entry, ComponentInfo &info) {
 // Weights
 //===----------------------------------------------------------------------===//
 
+SourceAttr Importer::sourceOf(const WeightFiles::Tensor &tensor) {
+  auto text = [&](StringRef value) { return builder.getStringAttr(value); };
+  if (tensor.pieces.empty())
+    return SourceAttr::get(context, tensor.file, text(tensor.key),
+                           text(tensor.dtype));
+  SmallVector<Attribute> pieces;
+  for (const WeightFiles::Tensor::Piece &piece : tensor.pieces)
+    pieces.push_back(PieceAttr::get(context, piece.file, text(piece.key),
+                                    piece.shape, piece.first, piece.count));
+  const WeightFiles::Tensor::Piece &first = tensor.pieces.front();
+  // A tensor under another name is not in pieces.
+  bool isWhole = pieces.size() == 1 && first.shape == tensor.shape;
+  return SourceAttr::get(context, first.file, text(first.key),
+                         text(tensor.dtype),
+                         isWhole ? ArrayAttr() : builder.getArrayAttr(pieces));
+}
+
 bool Importer::readWeights(ComponentInfo &info) {
   const Node *weights = info.table->get("weights");
   const Node *stated = info.table->get("file_dtype");
@@ -227,6 +245,18 @@ bool Importer::readWeights(ComponentInfo &info) {
   WeightFiles files;
   if (!readWeightFiles(path, weights->loc, files, diags))
     return false;
+  if (!addSetWeights(info, files))
+    return false;
+  if (const Node *rules = info.table->get("keys"))
+    if (!applyKeyMap(
+            files, *rules, info.name,
+            [&](StringRef name) -> std::optional<ArrayRef<int64_t>> {
+              if (const ComponentParam *param = info.find(name))
+                return ArrayRef<int64_t>(param->decl->shape);
+              return std::nullopt;
+            },
+            diags))
+      return false;
   if (!addScales(info, files, weights->loc))
     return false;
   std::vector<ExpectedTensor> expected;
@@ -259,11 +289,9 @@ bool Importer::readWeights(ComponentInfo &info) {
     }
     const WeightFiles::Tensor &tensor = files.tensors[index];
     param.fileDtype = tensor.dtype;
-    param.source =
-        SourceAttr::get(context, tensor.file, builder.getStringAttr(tensor.key),
-                        builder.getStringAttr(tensor.dtype));
+    param.source = sourceOf(tensor);
   }
-  return checkFileDtypes(info, weights->loc);
+  return foldAdapters(info) && checkFileDtypes(info, weights->loc);
 }
 
 /// The storage of a parameter can hold what the file has.
@@ -377,7 +405,8 @@ void Importer::emitParameter(const ComponentInfo &info,
       param.saveName.empty() ? SaveAttr()
                              : SaveAttr::get(context, param.saveFile,
                                              b.getStringAttr(param.saveName)),
-      merge);
+      merge,
+      param.patches.empty() ? ArrayAttr() : b.getArrayAttr(param.patches));
 }
 
 //===----------------------------------------------------------------------===//

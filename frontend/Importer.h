@@ -57,12 +57,18 @@ private:
   void addComponents();
   bool readComponent(const Entry &entry, ComponentInfo &info);
   bool readWeights(ComponentInfo &info);
+  SourceAttr sourceOf(const WeightFiles::Tensor &tensor);
   bool checkFileDtypes(const ComponentInfo &info, SMLoc loc);
   void emitComponent(ComponentInfo &info);
   mlir::DictionaryAttr ownPrecision(const ComponentInfo &info) const;
   void emitParameter(const ComponentInfo &info, const ComponentParam &param);
   void checkComponents(const std::set<std::string> &inTraining);
   void reportUnreached(const ComponentInfo &info);
+
+  // FoldAdapters.cpp
+  /// Tensors of adapters that take the place of those of the weights.
+  bool addSetWeights(const ComponentInfo &info, WeightFiles &files);
+  bool foldAdapters(ComponentInfo &info);
 
   // Config.cpp
   bool readConfig(const Node &config, ConfigArgs &args, SMLoc loc);

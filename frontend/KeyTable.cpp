@@ -23,6 +23,11 @@ static constexpr SectionInfo sections[] = {
      "A component: a module with parameters of its own. All components of the "
      "bundle are sharded, and those that are not frozen are trained, "
      "together."},
+    {"bundle.*.adapters", false,
+     "An adapter of a file that is folded into the weights of a component."},
+    {"bundle.*.keys", false,
+     "A rule that takes tensors of the weight files to parameters of a "
+     "component."},
     {"bundle.*.lora", false,
      "Low-rank adapters, of a component with train = \"lora\": a linear layer "
      "W x becomes W x + alpha / rank · B A x. Names, initial values and files "
@@ -114,6 +119,15 @@ static constexpr KeyInfo keys[] = {
      "Tensors that `weights` may have and the component lacks: pattern = "
      "\"ignore\".",
      "on_unexpected = { \"teacher.*\" = \"ignore\" }"},
+    {"bundle.*", "keys", K::Tables, R::Any, "", "",
+     "Rules that take the tensors of `weights` to parameters, where names "
+     "differ. The first that matches a tensor counts; others keep their names.",
+     "keys = [{ from = \"model.*\", to = \"*\" }]"},
+    {"bundle.*", "adapters", K::Tables, R::Any, "", "",
+     "Adapters of files that are folded into the weights when they are loaded: "
+     "low-rank ones of PEFT, diffusers and kohya, and whole tensors (.diff, "
+     ".diff_b, .set_weight).",
+     "adapters = [{ path = \"style.safetensors\", strength = 0.8 }]"},
     {"bundle.*", "file_dtype", K::Choice, R::Any, "", "fp32|bf16|fp16|fp64",
      "Dtype that the weights will have, to plan a run before they are there. "
      "Absent: the dtype in which the parameters are stored. Where the files "
@@ -131,6 +145,26 @@ static constexpr KeyInfo keys[] = {
      "Dtypes of this component.", "precision = { compute_dtype = \"bf16\" }"},
     {"bundle.*", "sharding", K::Section, R::Any, "", "",
      "Sharding of this component.", "sharding = { strategy = \"replicate\" }"},
+    // bundle.*.keys
+    {"bundle.*.keys", "from", K::Strings, R::Any, "required", "",
+     "Pattern of tensors, or several, whose tensors are joined along dim 0. "
+     "`*` stands for any characters; all patterns of a rule have as many.",
+     "from = [\"*.q.weight\", \"*.k.weight\", \"*.v.weight\"]"},
+    {"bundle.*.keys", "to", K::Strings, R::Any, "required", "",
+     "Name of the parameter, with what each `*` stands for; or several, into "
+     "which the tensor is split along dim 0.",
+     "to = \"*.qkv.weight\""},
+    // bundle.*.adapters
+    {"bundle.*.adapters", "path", K::Path, R::Any, "required", "",
+     "A safetensors file, or a folder of PEFT.",
+     "path = \"style.safetensors\""},
+    {"bundle.*.adapters", "strength", K::Float, R::Any, "1.0", "",
+     "Factor of the adapter.", "strength = 0.8"},
+    {"bundle.*.adapters", "alpha", K::Float, R::Positive, "", "",
+     "The adapter is scaled by alpha / rank. Default: `lora_alpha` of "
+     "adapter_config.json; a tensor `.alpha` of a layer counts before both; "
+     "with neither, alpha = rank.",
+     "alpha = 16"},
     // bundle.*.lora
     {"bundle.*.lora", "rank", K::Integer, R::Count, "required", "",
      "Rank of A and B.", "rank = 16"},
@@ -575,6 +609,8 @@ StringRef ff::frontend::describeType(KeyType type) {
   case K::SectionTable:
   case K::Section:
     return "a table";
+  case K::Tables:
+    return "an array of tables";
   case K::ConfigDecl:
     return "an array of names or a table of defaults";
   case K::ParamTable:

@@ -40,6 +40,7 @@ enum class KeyType {
   Shape,         ///< an array of Expressions
   SectionTable,  ///< a table: name = table of section.NAME
   Section,       ///< a table of its own section
+  Tables,        ///< an array of tables of section.NAME
   Units,         ///< "blocks", a table { min_params }, or an array of patterns
   Recompute,     ///< "none", "block", or an array of patterns
   Bytes,         ///< a number of bytes, or a string such as "80GiB"

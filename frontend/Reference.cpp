@@ -98,6 +98,8 @@ static json::Object schemaOfType(const KeyInfo &key) {
         anyOf(json::Array{std::move(shape), schemaOfSection(nested + ".*")}));
   case KeyType::SectionTable:
     return tableOf(schemaOfSection(nested + ".*"));
+  case KeyType::Tables:
+    return arrayOf(schemaOfSection(nested));
   case KeyType::Section:
     return schemaOfSection(nested);
   case KeyType::Units:

@@ -155,6 +155,8 @@ static bool hasType(const Node &node, KeyType type) {
            (node.isString() && parseBytes(node.string));
   case KeyType::Config:
     return node.isTable() || node.isString();
+  case KeyType::Tables:
+    return allItems(node, &Node::isTable);
   case KeyType::ConfigDecl:
     return node.isTable() || allItems(node, &Node::isString);
   case KeyType::Initializer:
@@ -304,6 +306,10 @@ static void validateValue(const Entry &entry, const KeyInfo &key,
     return checkChoice(value, key, diags);
   case KeyType::Section:
     return validateTable(value, nested, child, diags);
+  case KeyType::Tables:
+    for (const auto &item : value.items)
+      validateTable(*item, nested, child, diags);
+    return;
   case KeyType::SectionTable:
     return validateEntries(value, nested + ".*", child, diags);
   case KeyType::ParamTable:

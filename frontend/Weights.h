@@ -33,6 +33,17 @@ struct WeightFiles {
     std::string dtype; ///< as in TensorInfo: "bf16", "f8_e4m3", ...
     llvm::SmallVector<int64_t, 4> shape;
     uint64_t begin, end; ///< bytes after the header of the file
+
+    /// Some elements of a tensor of the files.
+    struct Piece {
+      unsigned file;
+      std::string key;
+      llvm::SmallVector<int64_t, 4> shape;
+      int64_t first, count;
+    };
+    /// Where a key map has made this tensor: what it consists of. `key` is the
+    /// name that the map gives then, and `file` that of the first piece.
+    std::vector<Piece> pieces;
   };
   std::vector<Tensor> tensors; ///< by file and offset
 };

@@ -144,7 +144,7 @@ static Program buildProgram(func::FuncOp func, std::mt19937 &engine) {
         /*block=*/StringAttr(), /*decay=*/b.getBoolAttr(true),
         /*trainable=*/BoolAttr(), /*gather=*/TypeAttr(), /*master=*/TypeAttr(),
         /*reduce=*/TypeAttr(), /*buffer=*/UnitAttr(), SourceAttr(), SaveAttr(),
-        MergeAttr());
+        MergeAttr(), /*patches=*/ArrayAttr());
     operands.push_back(b.create<ParamOp>(
         loc, type,
         SymbolRefAttr::get(b.getStringAttr("p"),

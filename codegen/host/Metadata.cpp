@@ -132,6 +132,24 @@ static json::Object componentToJson(ComponentOp component) {
   return object;
 }
 
+static json::Object sourceToJson(SourceAttr source) {
+  json::Object object{{"file", source.getFile()},
+                      {"tensor", source.getTensor().getValue()},
+                      {"dtype", source.getDtype().getValue()},
+                      {"pieces", nullptr}};
+  if (!source.getPieces())
+    return object;
+  json::Array pieces;
+  for (auto piece : source.getPieces().getAsRange<PieceAttr>())
+    pieces.push_back(json::Object{{"file", piece.getFile()},
+                                  {"tensor", piece.getTensor().getValue()},
+                                  {"shape", json::Array(piece.getShape())},
+                                  {"first", piece.getFirst()},
+                                  {"count", piece.getCount()}});
+  object["pieces"] = std::move(pieces);
+  return object;
+}
+
 static json::Object paramToJson(ParameterOp param, int64_t offset) {
   json::Object object{{"name", param.getSymName()},
                       {"shape", shapeOf(param.getTensorType())},
@@ -140,11 +158,23 @@ static json::Object paramToJson(ParameterOp param, int64_t offset) {
                       {"init", initToJson(param.getInit())},
                       {"source", nullptr},
                       {"save", nullptr},
-                      {"merge", nullptr}};
+                      {"merge", nullptr},
+                      {"patches", nullptr}};
   if (auto source = param.getSourceAttr())
-    object["source"] = json::Object{{"file", source.getFile()},
-                                    {"tensor", source.getTensor().getValue()},
-                                    {"dtype", source.getDtype().getValue()}};
+    object["source"] = sourceToJson(source);
+  if (auto patches = param.getPatchesAttr()) {
+    json::Array array;
+    for (auto patch : patches.getAsRange<PatchAttr>())
+      array.push_back(
+          json::Object{{"file", patch.getFile()},
+                       {"tensor", patch.getTensor().getValue()},
+                       {"shape", json::Array(patch.getShape())},
+                       {"down", patch.getDown().getValue()},
+                       {"scale", patch.getScale().getValueAsDouble()},
+                       {"first", patch.getFirst()},
+                       {"count", patch.getCount()}});
+    object["patches"] = std::move(array);
+  }
   if (auto save = param.getSaveAttr())
     object["save"] = json::Object{{"file", save.getFile()},
                                   {"name", save.getName().getValue()}};

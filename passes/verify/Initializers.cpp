@@ -30,6 +30,57 @@ static bool canSupply(StringRef dtype, Type storage) {
          dtype == "u" + std::to_string(bits);
 }
 
+/// Elements of a tensor of a component's files that supply a parameter.
+struct SuppliedRange {
+  int64_t first, end;
+  ParameterOp param;
+};
+using Supplied = llvm::DenseMap<std::pair<int64_t, Attribute>,
+                                SmallVector<SuppliedRange, 1>>;
+
+/// Notes what `source` takes of the files, which nothing else may take.
+static LogicalResult verifyPieces(ParameterOp param, SourceAttr source,
+                                  int64_t files, Supplied &seen) {
+  auto take = [&](int64_t file, StringAttr tensor, int64_t first,
+                  int64_t end) -> LogicalResult {
+    for (const SuppliedRange &other : seen[{file, tensor}]) {
+      if (first >= other.end || other.first >= end)
+        continue;
+      ParameterOp taken = other.param;
+      InFlightDiagnostic diag = param.emitOpError()
+                                << "comes from tensor " << tensor
+                                << ", which supplies '" << taken.getSymName()
+                                << "' too";
+      diag.attachNote(taken.getLoc()) << "the other parameter";
+      return diag;
+    }
+    seen[{file, tensor}].push_back({first, end, param});
+    return success();
+  };
+  int64_t elements = param.getTensorType().getNumElements();
+  if (!source.getPieces())
+    return take(source.getFile(), source.getTensor(), 0, elements);
+  int64_t total = 0;
+  for (auto piece : source.getPieces().getAsRange<PieceAttr>()) {
+    int64_t numel = ShapedType::getNumElements(piece.getShape());
+    int64_t end = piece.getFirst() + piece.getCount();
+    total += piece.getCount();
+    if (piece.getFile() < 0 || piece.getFile() >= files)
+      return param.emitOpError() << "has a piece of file " << piece.getFile()
+                                 << ", but the component has " << files;
+    if (piece.getFirst() < 0 || piece.getCount() < 0 || end > numel)
+      return param.emitOpError()
+             << "takes the elements " << piece.getFirst() << " to " << end
+             << " of tensor " << piece.getTensor() << ", which has " << numel;
+    if (failed(take(piece.getFile(), piece.getTensor(), piece.getFirst(), end)))
+      return failure();
+  }
+  if (total != elements)
+    return param.emitOpError()
+           << "has " << elements << " elements, its pieces " << total;
+  return success();
+}
+
 static LogicalResult verifyInit(ParameterOp param) {
   InitAttr init = param.getInit();
   APFloat first = init.getFirst().getValue(),
@@ -77,7 +128,7 @@ private:
         if (!names.insert(file).second)
           return component.emitOpError()
                  << "lists the file " << file << " twice";
-    llvm::DenseMap<std::pair<int64_t, Attribute>, ParameterOp> seen;
+    Supplied seen;
     for (auto param : component.getBody().getOps<ParameterOp>()) {
       if (failed(verifyInit(param)))
         return failure();
@@ -92,16 +143,8 @@ private:
         return param.emitOpError()
                << "of " << param.getStorageDtype() << " comes from a tensor of "
                << source->getDtype();
-      auto [it, fresh] =
-          seen.try_emplace({source->getFile(), source->getTensor()}, param);
-      if (fresh)
-        continue;
-      InFlightDiagnostic diag = param.emitOpError()
-                                << "comes from tensor " << source->getTensor()
-                                << ", which supplies '"
-                                << it->second.getSymName() << "' too";
-      diag.attachNote(it->second.getLoc()) << "the other parameter";
-      return diag;
+      if (failed(verifyPieces(param, *source, files, seen)))
+        return failure();
     }
     return success();
   }

@@ -52,10 +52,30 @@ Param parseParam(Reader &r, const Group &group) {
     param.init = parseInitializer(r.object("init"));
   if (r.find("source")) {
     Reader source = r.object("source");
-    param.source = {source.get<int>("file"), source.get<std::string>("tensor"),
-                    source.fileDtype("dtype")};
+    param.source = {source.get<int>("file"),
+                    source.get<std::string>("tensor"),
+                    source.fileDtype("dtype"),
+                    {}};
+    if (source.find("pieces"))
+      source.each("pieces", [&](Reader &r) {
+        param.source->pieces.push_back(
+            {r.get<int>("file"), r.get<std::string>("tensor"),
+             r.get<std::vector<int64_t>>("shape"), r.get<int64_t>("first"),
+             r.get<int64_t>("count")});
+      });
+    else
+      param.source->pieces.push_back({param.source->file, param.source->tensor,
+                                      param.shape, 0, param.numel()});
     source.finish();
   }
+  if (r.find("patches"))
+    r.each("patches", [&](Reader &patch) {
+      param.patches.push_back(
+          {patch.get<int>("file"), patch.get<std::string>("tensor"),
+           patch.get<std::vector<int64_t>>("shape"),
+           patch.get<std::string>("down"), patch.get<double>("scale"),
+           patch.get<int64_t>("first"), patch.get<int64_t>("count")});
+    });
   if (r.find("save")) {
     Reader save = r.object("save");
     param.save = {save.get<int>("file"), save.get<std::string>("name")};

@@ -32,11 +32,30 @@ struct Initializer {
   double second = 0.0; ///< std or high
 };
 
-/// The tensor of a weight file that a parameter starts as.
-struct ParamSource {
+/// Some elements of a tensor of a weight file.
+struct SourcePiece {
   int file = 0; ///< in Component::files
   std::string tensor;
-  std::string dtype; ///< in the file, such as "F8_E4M3"
+  std::vector<int64_t> shape; ///< of the tensor
+  int64_t first = 0, count = 0;
+};
+
+/// What a parameter starts as: the pieces behind each other.
+struct ParamSource {
+  int file = 0; ///< of the first piece
+  std::string tensor;
+  std::string dtype; ///< in the files, such as "F8_E4M3"
+  std::vector<SourcePiece> pieces;
+};
+
+/// An adapter of a weight file that is folded into a parameter.
+struct ParamPatch {
+  int file = 0;
+  std::string tensor;
+  std::vector<int64_t> shape; ///< of the tensor
+  std::string down;           ///< empty: the tensor itself is added
+  double scale = 1;
+  int64_t first = 0, count = 0; ///< elements of the parameter
 };
 
 /// The tensor that a parameter is in model/.
@@ -61,6 +80,7 @@ struct Param {
   bool decay = false;
   std::optional<Initializer> init;
   std::optional<ParamSource> source;
+  std::vector<ParamPatch> patches;
   std::optional<ParamSave> save;
   std::optional<ParamMerge> merge;
   std::string savedDtype; ///< in model/, such as "BF16"

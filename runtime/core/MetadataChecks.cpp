@@ -48,6 +48,17 @@ void checkParam(const Metadata &metadata, const Group &group,
   const Component &component = metadata.components[group.component];
   std::string name = metadata.fullName(group, param);
   if (param.source) {
+    int64_t elements = 0;
+    for (const SourcePiece &piece : param.source->pieces) {
+      elements += piece.count;
+      if (piece.file < 0 || size_t(piece.file) >= component.files.size() ||
+          piece.first < 0 || piece.count < 0)
+        failInternal("metadata: a piece of '{}' is [{}, {} more) of file {}",
+                     name, piece.first, piece.count, piece.file);
+    }
+    if (elements != param.numel())
+      failInternal("metadata: '{}' has {} elements, its pieces {}", name,
+                   param.numel(), elements);
     if (param.source->file < 0 ||
         size_t(param.source->file) >= component.files.size())
       failInternal("metadata: '{}' comes from file {} of {}", name,
@@ -62,6 +73,14 @@ void checkParam(const Metadata &metadata, const Group &group,
                    "storage_dtype {}",
                    name, param.source->dtype, dtypeName(group.masterDtype),
                    group.storageDtype);
+    for (const ParamPatch &patch : param.patches)
+      if (patch.file < 0 || size_t(patch.file) >= component.files.size() ||
+          patch.first < 0 || patch.count < 0 ||
+          patch.first + patch.count > param.numel() || patch.shape.empty() ||
+          !isFloat(group.masterDtype))
+        failInternal("metadata: '{}' has a patch of the elements [{}, {} more) "
+                     "from file {}",
+                     name, patch.first, patch.count, patch.file);
   } else if (!param.init) {
     failInternal("metadata: '{}' has neither a source nor an initialiser",
                  name);

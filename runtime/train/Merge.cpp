@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/Merge.h"
-#include "runtime/compute/Threads.h"
+#include "runtime/compute/LowRank.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
@@ -68,31 +68,6 @@ private:
   const Metadata &metadata;
   std::map<size_t, std::vector<char>> gathered;
 };
-
-/// out[e] = w[e] + scale * (b x a)[e] for the elements from `first` on.
-template <typename T>
-void addProduct(const std::vector<T> &a, const std::vector<T> &b, int64_t rank,
-                int64_t columns, T scale, int64_t first, int64_t count,
-                const T *w, T *out) {
-  parallelFor(count, 1 << 12, [&](int64_t begin, int64_t end) {
-    while (begin < end) {
-      int64_t row = (first + begin) / columns;
-      int64_t column = (first + begin) % columns;
-      int64_t n = std::min(columns - column, end - begin);
-      T *sum = out + begin;
-      std::fill_n(sum, n, T(0));
-      for (int64_t k = 0; k < rank; ++k) {
-        T factor = b[static_cast<size_t>(row * rank + k)];
-        const T *from = a.data() + k * columns + column;
-        for (int64_t i = 0; i < n; ++i)
-          sum[i] += factor * from[i];
-      }
-      for (int64_t i = 0; i < n; ++i)
-        sum[i] = w[begin + i] + scale * sum[i];
-      begin += n;
-    }
-  });
-}
 
 /// Writes the merged pieces of one file.
 class MergeWriter {

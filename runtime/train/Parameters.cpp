@@ -9,15 +9,15 @@
 #include "runtime/train/Parameters.h"
 #include "runtime/compute/Random.h"
 #include "runtime/core/Error.h"
+#include "runtime/train/Patch.h"
 #include "runtime/train/TensorFile.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace ff::rt {
 
 namespace {
-
-using Files = std::vector<std::unique_ptr<SafetensorsFile>>;
 
 /// The weight files of a component, with their headers.
 Files openFiles(const Metadata &metadata, const Component &component) {
@@ -36,19 +36,32 @@ Files openFiles(const Metadata &metadata, const Component &component) {
 }
 
 void checkSource(const Metadata &metadata, const Group &group,
-                 const Param &param, const SafetensorsFile &file) {
-  const ParamSource &source = *param.source;
-  auto it = file.tensors().find(source.tensor);
-  std::string found = "no such tensor";
-  if (it != file.tensors().end())
-    found = it->second.dtype + " " + shapeText(it->second.shape);
-  std::string expected = source.dtype + " " + shapeText(param.shape);
-  if (found != expected)
-    fail("'{}' in {}, the start of '{}', was {} when {} was compiled, the file "
-         "now has {}; fix: compile the spec again, or put the file back",
-         source.tensor, file.path(), metadata.fullName(group, param), expected,
-         metadata.spec, found);
+                 const Param &param, const Files &files) {
+  for (const SourcePiece &piece : param.source->pieces) {
+    const SafetensorsFile &file = *files[static_cast<size_t>(piece.file)];
+    auto it = file.tensors().find(piece.tensor);
+    std::string found = "no such tensor";
+    if (it != file.tensors().end())
+      found = it->second.dtype + " " + shapeText(it->second.shape);
+    std::string expected = param.source->dtype + " " + shapeText(piece.shape);
+    if (found != expected)
+      fail("'{}' in {}, the start of '{}', was {} when {} was compiled, the "
+           "file now has {}; fix: compile the spec again, or put the file back",
+           piece.tensor, file.path(), metadata.fullName(group, param), expected,
+           metadata.spec, found);
+  }
 }
+
+/// A part of what a rank owns that comes from one tensor.
+struct Read {
+  int component, file;
+  size_t begin;  ///< of the tensor in its file
+  int64_t first; ///< element of the tensor, as the group counts
+  const SourcePiece *source;
+  OwnedPiece piece;
+
+  auto order() const { return std::tuple(component, file, begin, first); }
+};
 
 /// Reads pieces of tensors to the master slices of a rank.
 class Loader {
@@ -56,24 +69,27 @@ public:
   Loader(const Metadata &metadata, const Layout &layout, const Arena &arena)
       : metadata(metadata), layout(layout), arena(arena) {}
 
-  void read(const SafetensorsFile &file, const OwnedPiece &piece) {
+  /// `files` are those of the component.
+  void read(const Files &files, const Read &read) {
+    const OwnedPiece &piece = read.piece;
     const Group &group = metadata.groups[piece.group];
     const Param &param = group.params[piece.param];
-    const FileTensor &tensor = file.tensor(param.source->tensor);
+    const SafetensorsFile &file = *files[static_cast<size_t>(read.file)];
+    if (!param.patches.empty()) {
+      if (wideDtype(group.masterDtype) == FF_F64)
+        return readPatched<double>(files, file, read);
+      return readPatched<float>(files, file, read);
+    }
+    const FileTensor &tensor = file.tensor(read.source->tensor);
     // Elements of a type that we do not know are bytes, as in the group.
     double overflow = 0;
     writeMaster(piece, [&](int64_t first, int64_t count, char *to) {
       overflow = std::max(overflow,
-                          readElements(file, tensor, piece.paramBegin + first,
-                                       count, group.masterDtype, to, staging));
+                          readElements(file, tensor, read.first + first, count,
+                                       group.masterDtype, to, staging));
     });
     if (overflow > 0)
-      fail(
-          "'{}' in {} has {} values up to {:g}, which are infinite in {}, the "
-          "master dtype of '{}'; fix: a wider dtype for the parameters of '{}'",
-          param.source->tensor, file.path(), tensor.dtype, overflow,
-          dtypeName(group.masterDtype), metadata.fullName(group, param),
-          metadata.components[group.component].name);
+      failOverflow(read, file, overflow);
   }
 
   void start(const OwnedPiece &piece) {
@@ -87,6 +103,46 @@ public:
   }
 
 private:
+  /// Widens, adds the patches, and rounds once.
+  template <typename T>
+  void readPatched(const Files &files, const SafetensorsFile &file,
+                   const Read &read) {
+    const Group &group = metadata.groups[read.piece.group];
+    constexpr DType wide = sizeof(T) == 8 ? FF_F64 : FF_F32;
+    const FileTensor &tensor = file.tensor(read.source->tensor);
+    Patches<T> patches(group.params[read.piece.param], files);
+    std::vector<T> values(mergeChunk);
+    double overflow = 0;
+    writeMaster(read.piece, [&](int64_t first, int64_t count, char *to) {
+      for (int64_t i = 0; i < count; i += mergeChunk) {
+        int64_t n = std::min(mergeChunk, count - i);
+        readElements(file, tensor, read.first + first + i, n, wide,
+                     values.data(), staging);
+        patches.add(read.piece.paramBegin + first + i, n, values.data());
+        char *at = to + static_cast<size_t>(i) * dtypeSize(group.masterDtype);
+        convertElements(wide, values.data(), group.masterDtype, at, n);
+        overflow =
+            std::max(overflow, largestOverflow(wide, values.data(),
+                                               group.masterDtype, at, n));
+      }
+    });
+    if (overflow > 0)
+      failOverflow(read, file, overflow);
+  }
+
+  [[noreturn]] void failOverflow(const Read &read, const SafetensorsFile &file,
+                                 double overflow) const {
+    const Group &group = metadata.groups[read.piece.group];
+    const Param &param = group.params[read.piece.param];
+    fail("'{}' in {}{} has {} values up to {:g}, which are infinite in {}, the "
+         "master dtype of '{}'; fix: a wider dtype for the parameters of '{}'",
+         read.source->tensor, file.path(),
+         param.patches.empty() ? "" : ", with its adapters,",
+         param.source->dtype, overflow, dtypeName(group.masterDtype),
+         metadata.fullName(group, param),
+         metadata.components[group.component].name);
+  }
+
   template <typename Body>
   void writeMaster(const OwnedPiece &piece, Body &&body) const {
     DType dtype = metadata.groups[piece.group].masterDtype;
@@ -149,18 +205,18 @@ void loadParameters(const Metadata &metadata, const Layout &layout,
   std::vector<Files> files;
   for (const Component &component : metadata.components)
     files.push_back(openFiles(metadata, component));
-  auto fileOf = [&](const Group &group,
-                    const Param &param) -> const SafetensorsFile & {
-    return *files[group.component][param.source->file];
-  };
   for (const Group &group : metadata.groups)
     for (const Param &param : group.params)
       if (param.source)
-        checkSource(metadata, group, param, fileOf(group, param));
+        checkSource(metadata, group, param, files[group.component]);
+  for (const Group &group : metadata.groups)
+    for (const Param &param : group.params)
+      for (const ParamPatch &patch : param.patches)
+        checkPatch(patch, files[group.component], metadata.spec,
+                   metadata.fullName(group, param));
 
   Loader loader(metadata, layout, arena);
-  using Position = std::tuple<int, int, size_t, int64_t>;
-  std::vector<std::pair<Position, OwnedPiece>> reads;
+  std::vector<Read> reads;
   for (const OwnedPiece &piece : ownedPieces(metadata, layout, shardIndex)) {
     const Group &group = metadata.groups[piece.group];
     const Param &param = group.params[piece.param];
@@ -168,17 +224,31 @@ void loadParameters(const Metadata &metadata, const Layout &layout,
       loader.start(piece);
       continue;
     }
-    size_t begin = fileOf(group, param).tensor(param.source->tensor).begin;
-    reads.push_back(
-        {{group.component, param.source->file, begin, piece.paramBegin},
-         piece});
+    // Of types that we do not know, elements of the group are bytes.
+    int64_t unit = param.span / std::max<int64_t>(param.numel(), 1);
+    int64_t end = 0; // of the source piece, in the parameter
+    for (const SourcePiece &source : param.source->pieces) {
+      int64_t begin = end;
+      end += source.count * unit;
+      int64_t from = std::max(begin, piece.paramBegin);
+      int64_t to = std::min(end, piece.paramBegin + piece.count);
+      if (from >= to)
+        continue;
+      OwnedPiece part = piece;
+      part.sliceBegin += from - piece.paramBegin;
+      part.paramBegin = from;
+      part.count = to - from;
+      const SafetensorsFile &file =
+          *files[group.component][static_cast<size_t>(source.file)];
+      reads.push_back({group.component, source.file,
+                       file.tensor(source.tensor).begin,
+                       source.first * unit + from - begin, &source, part});
+    }
   }
   std::sort(reads.begin(), reads.end(),
-            [](const auto &a, const auto &b) { return a.first < b.first; });
-  for (const auto &read : reads) {
-    const Group &group = metadata.groups[read.second.group];
-    loader.read(fileOf(group, group.params[read.second.param]), read.second);
-  }
+            [](const Read &a, const Read &b) { return a.order() < b.order(); });
+  for (const Read &read : reads)
+    loader.read(files[static_cast<size_t>(read.component)], read);
 }
 
 } // namespace ff::rt

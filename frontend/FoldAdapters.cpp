@@ -1,0 +1,376 @@
+//===- FoldAdapters.cpp - Adapters that are folded into weights -----------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// adapters = [{ path = "style.safetensors", strength = 0.8 }]: each layer of
+// the file finds the weight that it was trained for, by the name of the
+// parameter or by that of the tensor that supplies it, and the parameter gets a
+// patch.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/AdapterFile.h"
+#include "frontend/Importer.h"
+#include "frontend/WeightReader.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace ff;
+using namespace ff::frontend;
+using Tensor = WeightFiles::Tensor;
+
+namespace {
+
+/// Elements of a parameter that one tensor of the weight files supplies.
+struct Place {
+  ComponentParam *param;
+  int64_t first, count;
+  int64_t rows; ///< of the tensor
+  bool isPart;  ///< the parameter has a part of the tensor alone
+};
+
+class Folder {
+public:
+  Folder(MLIRContext *context, ComponentInfo &info, Diagnostics &diags);
+
+  bool fold(const Node &entry, const std::string &path);
+
+private:
+  Diagnostics::Report fail(SMLoc loc, const Twine &message) {
+    failed = true;
+    return diags.error(loc, message);
+  }
+  /// Where PATH.`suffix` lies: null where nothing has that name.
+  const Place *find(StringRef path, StringRef suffix) const;
+  void addLowRank(const LayerAdapter &layer, const Place &place);
+  void addTensor(const Tensor &tensor, const Place &place);
+  void addPatch(const Tensor &tensor, const Tensor *down, double scale,
+                const Place &place);
+  bool apply(StringRef path, const LayerAdapter &layer);
+  std::optional<double> alphaOf(const LayerAdapter &layer);
+  void readAdapterConfig(StringRef folder);
+
+  MLIRContext *context;
+  ComponentInfo &info;
+  Diagnostics &diags;
+  bool failed = false;
+  llvm::StringMap<Place> places;  ///< by parameter and by tensor
+  llvm::StringMap<Place> mangled; ///< the same as kohya names them
+
+  // Of the adapter that is folded.
+  AdapterFile file;
+  SMLoc loc;
+  double strength = 1;
+  std::optional<double> alpha; ///< of all its layers
+  /// Its files among those of the component.
+  SmallVector<unsigned> fileNumbers;
+  bool assumedAlpha = false;
+};
+
+} // namespace
+
+static std::string mangle(StringRef path) {
+  std::string text = path.str();
+  std::replace(text.begin(), text.end(), '.', '_');
+  return text;
+}
+
+Folder::Folder(MLIRContext *context, ComponentInfo &info, Diagnostics &diags)
+    : context(context), info(info), diags(diags) {
+  auto add = [&](StringRef name, const Place &place) {
+    places.try_emplace(name, place);
+    StringRef path = name;
+    if (path.consume_back(".weight"))
+      mangled.try_emplace(mangle(path) + ".weight", place);
+    else if (path.consume_back(".bias"))
+      mangled.try_emplace(mangle(path) + ".bias", place);
+  };
+  for (ComponentParam &param : info.params) {
+    if (!param.source || param.isAdapter || param.isBuffer())
+      continue;
+    ArrayRef<int64_t> shape = param.decl->shape;
+    int64_t rows = shape.empty() ? 1 : shape.front();
+    add(param.name, {&param, 0, param.numel(), rows, false});
+  }
+  // A parameter's own name counts before that of a tensor.
+  for (ComponentParam &param : info.params) {
+    if (!param.source || !param.source.getPieces())
+      continue;
+    int64_t at = 0;
+    for (auto piece : param.source.getPieces().getAsRange<PieceAttr>()) {
+      int64_t numel = ShapedType::getNumElements(piece.getShape());
+      int64_t rows = piece.getShape().empty() ? 1 : piece.getShape().front();
+      add(piece.getTensor().getValue(),
+          {&param, at, piece.getCount(), rows, piece.getCount() != numel});
+      at += piece.getCount();
+    }
+  }
+  for (ComponentParam &param : info.params)
+    if (param.source && !param.source.getPieces())
+      if (auto it = places.find(param.name); it != places.end())
+        add(param.source.getTensor().getValue(), it->second);
+}
+
+const Place *Folder::find(StringRef path, StringRef suffix) const {
+  if (StringRef body = kohyaPath(path); !body.empty()) {
+    auto it = mangled.find((body + suffix).str());
+    return it == mangled.end() ? nullptr : &it->second;
+  }
+  for (const std::string &stripped : strippedPaths(path))
+    if (auto it = places.find(stripped + suffix.str()); it != places.end())
+      return &it->second;
+  return nullptr;
+}
+
+/// lora_alpha of PEFT, which stands beside its weights.
+void Folder::readAdapterConfig(StringRef folder) {
+  SmallString<128> path(folder);
+  llvm::sys::path::append(path, "adapter_config.json");
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return;
+  auto json = llvm::json::parse((*buffer)->getBuffer());
+  if (!json) {
+    fail(loc, "'" + path + "' is no JSON: " + toString(json.takeError()));
+    return;
+  }
+  const llvm::json::Object *object = json->getAsObject();
+  if (!object)
+    return;
+  if (auto value = object->getNumber("lora_alpha"))
+    alpha = *value;
+  for (StringRef key : {"alpha_pattern", "rank_pattern"})
+    if (const auto *table = object->getObject(key); table && !table->empty())
+      diags
+          .warning(loc, "'" + path + "' has a '" + key +
+                            "', of which the alphas are not read")
+          .note("give 'alpha' of the adapter, if all layers have one");
+  if (object->getBoolean("use_rslora").value_or(false) ||
+      object->getBoolean("use_dora").value_or(false))
+    fail(loc, "'" + path + "' is of rsLoRA or DoRA, which cannot be folded")
+        .note("merge it with PEFT, and give the merged weights");
+}
+
+std::optional<double> Folder::alphaOf(const LayerAdapter &layer) {
+  if (layer.alpha)
+    if (auto value = readScalar(file.files, *layer.alpha))
+      return value;
+  return alpha;
+}
+
+void Folder::addPatch(const Tensor &tensor, const Tensor *down, double scale,
+                      const Place &place) {
+  auto text = [&](StringRef value) { return StringAttr::get(context, value); };
+  place.param->patches.push_back(PatchAttr::get(
+      context, fileNumbers[tensor.file], text(tensor.key), tensor.shape,
+      text(down ? StringRef(down->key) : StringRef()),
+      FloatAttr::get(Float64Type::get(context), scale), place.first,
+      place.count));
+}
+
+static std::string describe(const Tensor &tensor) {
+  std::string text;
+  for (int64_t dim : tensor.shape)
+    text += (text.empty() ? "" : ", ") + std::to_string(dim);
+  return "'" + tensor.key + "' is " + tensor.dtype + " [" + text + "]";
+}
+
+void Folder::addLowRank(const LayerAdapter &layer, const Place &place) {
+  const Tensor &down = *layer.down, &up = *layer.up;
+  int64_t columns = place.count / std::max<int64_t>(place.rows, 1);
+  auto inner = [](const Tensor &t) {
+    int64_t numel = ShapedType::getNumElements(t.shape);
+    return t.shape.empty() || !t.shape.front() ? 0 : numel / t.shape.front();
+  };
+  int64_t rank = down.shape.empty() ? 0 : down.shape.front();
+  if (!rank || inner(up) != rank || up.shape.front() != place.rows ||
+      inner(down) != columns || down.file != up.file) {
+    fail(loc, "the adapter of '" + place.param->name + "' of component '" +
+                  info.name + "' does not fit")
+        .note(describe(down) + ", " + describe(up) + ", the weight is [" +
+              Twine(place.rows) + ", " + Twine(columns) +
+              "]; A is [r, columns] and B [rows, r]");
+    return;
+  }
+  std::optional<double> own = alphaOf(layer);
+  assumedAlpha |= !own;
+  double scale = own.value_or(double(rank)) / double(rank);
+  addPatch(up, &down, strength * scale, place);
+}
+
+void Folder::addTensor(const Tensor &tensor, const Place &place) {
+  if (ShapedType::getNumElements(tensor.shape) != place.count) {
+    fail(loc, describe(tensor) + ", which is added to '" + place.param->name +
+                  "' of component '" + info.name + "' with " +
+                  Twine(place.count) + " elements there");
+    return;
+  }
+  addPatch(tensor, nullptr, strength, place);
+}
+
+/// False where nothing of the layer is of this component.
+bool Folder::apply(StringRef path, const LayerAdapter &layer) {
+  bool any = false;
+  auto placeOf = [&](StringRef suffix) -> const Place * {
+    const Place *place = find(path, suffix);
+    any |= place != nullptr;
+    if (!place || !place->isPart)
+      return place;
+    fail(loc, "the adapter of '" + path + "' is of a tensor of which '" +
+                  place->param->name + "' of component '" + info.name +
+                  "' has a part alone")
+        .note("fold it before the tensor is split: merge it with the weights");
+    return nullptr;
+  };
+  if (layer.down || layer.up) {
+    if (!layer.down || !layer.up)
+      fail(loc, "the adapter of '" + path + "' has '" + layer.keys().front() +
+                    "' alone")
+          .note("a low-rank adapter is two tensors, A and B");
+    else if (const Place *place = placeOf(".weight"))
+      addLowRank(layer, *place);
+  }
+  if (layer.diff)
+    if (const Place *place = placeOf(".weight"))
+      addTensor(*layer.diff, *place);
+  if (layer.diffBias)
+    if (const Place *place = placeOf(".bias"))
+      addTensor(*layer.diffBias, *place);
+  // Taken as a tensor of the weights before; see addSetWeights.
+  any |= layer.setWeight && find(path, ".weight");
+  return any;
+}
+
+bool Folder::fold(const Node &entry, const std::string &path) {
+  loc = entry.get("path")->loc;
+  if (const Node *node = entry.get("strength"))
+    strength = node->number;
+  if (!readWeightFiles(path, loc, file.files, diags))
+    return false;
+  sortAdapterTensors(file);
+  readAdapterConfig(llvm::sys::fs::is_directory(path)
+                        ? StringRef(path)
+                        : llvm::sys::path::parent_path(path));
+  if (const Node *node = entry.get("alpha"))
+    alpha = node->number;
+  for (const std::string &name : file.files.files) {
+    // One that gives whole weights is there.
+    auto it = llvm::find(info.files, name);
+    fileNumbers.push_back(it - info.files.begin());
+    if (it == info.files.end())
+      info.files.push_back(name);
+  }
+  std::vector<std::string> unapplied = file.unknown;
+  size_t applied = 0;
+  for (const auto &[layerPath, layer] : file.layers) {
+    if (apply(layerPath, layer))
+      ++applied;
+    else
+      llvm::append_range(unapplied, layer.keys());
+  }
+  if (failed)
+    return false;
+  if (!applied) {
+    auto report =
+        fail(loc, "the adapter '" + path + "' is of no weight of component '" +
+                      info.name + "'");
+    report.note("it has " + someOf(unapplied));
+    std::vector<std::string> names;
+    for (const ComponentParam &param : info.params)
+      names.push_back(param.name);
+    report.note("the component has " + someOf(names));
+    return false;
+  }
+  if (!unapplied.empty())
+    diags
+        .warning(loc, counted(unapplied.size(), "tensor") +
+                          " of the adapter '" + path + "' " +
+                          (unapplied.size() == 1 ? "is" : "are") +
+                          " not applied: component '" + info.name +
+                          "' has no such weights")
+        .note("not applied: " + someOf(unapplied));
+  if (assumedAlpha)
+    diags
+        .warning(loc, "the adapter '" + path +
+                          "' says no alpha for some of its layers")
+        .note("their B A is taken as it is, as with alpha = rank; give 'alpha' "
+              "if it was another");
+  return true;
+}
+
+bool Importer::foldAdapters(ComponentInfo &info) {
+  const Node *list = info.table->get("adapters");
+  if (!list)
+    return true;
+  bool ok = true;
+  for (const auto &entry : list->items) {
+    if (entry->get("path"))
+      ok &= Folder(context, info, diags)
+                .fold(*entry, spec.resolvePath(entry->get("path")->string));
+  }
+  for (const ComponentParam &param : info.params) {
+    Type dtype = dtypeOf(context, param.fileDtype);
+    if (param.patches.empty() || (dtype && isa<FloatType>(dtype)))
+      continue;
+    diags
+        .error(list->loc, "an adapter is folded into '" + param.name +
+                              "' of component '" + info.name + "', which is " +
+                              param.fileDtype + " in its file")
+        .note("the sum needs a float: convert the file");
+    ok = false;
+  }
+  return ok;
+}
+
+bool Importer::addSetWeights(const ComponentInfo &info, WeightFiles &files) {
+  const Node *list = info.table->get("adapters");
+  if (!list)
+    return true;
+  for (const auto &entry : list->items) {
+    const Node *path = entry->get("path");
+    if (!path)
+      continue;
+    AdapterFile adapter;
+    if (!readWeightFiles(spec.resolvePath(path->string), path->loc,
+                         adapter.files, diags))
+      return false;
+    sortAdapterTensors(adapter);
+    for (const auto &[layerPath, layer] : adapter.layers) {
+      if (!layer.setWeight)
+        continue;
+      Tensor tensor = *layer.setWeight;
+      // Under the name of a tensor of the weights, or of a parameter.
+      auto paths = strippedPaths(layerPath);
+      auto isKnown = [&](const std::string &name) {
+        return info.index.count(name + ".weight") ||
+               llvm::any_of(files.tensors, [&](const Tensor &other) {
+                 return other.key == name + ".weight";
+               });
+      };
+      auto known = llvm::find_if(paths, isKnown);
+      std::string key =
+          (known == paths.end() ? paths.front() : *known) + ".weight";
+      tensor.pieces = {{unsigned(files.files.size()) + tensor.file, tensor.key,
+                        tensor.shape, 0,
+                        ShapedType::getNumElements(tensor.shape)}};
+      tensor.file += files.files.size();
+      tensor.key = key;
+      llvm::erase_if(files.tensors,
+                     [&](const Tensor &other) { return other.key == key; });
+      files.tensors.push_back(std::move(tensor));
+    }
+    bool any = llvm::any_of(adapter.layers, [](const auto &layer) {
+      return layer.second.setWeight != nullptr;
+    });
+    if (any)
+      llvm::append_range(files.files, adapter.files.files);
+  }
+  return true;
+}

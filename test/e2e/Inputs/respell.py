@@ -1,0 +1,65 @@
+"""Writes a PEFT adapter as kohya and as diffusers spell it, and with tensors that are whole.
+
+usage: respell.py adapter_folder weights.safetensors out_folder alpha
+"""
+
+import json
+import pathlib
+import struct
+import sys
+
+
+def read(path):
+    data = pathlib.Path(path).read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + length])
+    header.pop("__metadata__", None)
+    start = 8 + length
+    return {
+        name: (entry["dtype"], entry["shape"], data[start + entry["data_offsets"][0] : start + entry["data_offsets"][1]])
+        for name, entry in header.items()
+    }
+
+
+def write(path, tensors):
+    header, at = {}, 0
+    for name, (dtype, shape, data) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(data)]}
+        at += len(data)
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(data for _, _, data in tensors.values()))
+
+
+def main():
+    folder, weights, out, alpha = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3]), float(sys.argv[4])
+    adapter = read(folder / "adapter_model.safetensors")
+    out.mkdir(parents=True, exist_ok=True)
+    kohya, diffusers = {}, {}
+    for name, tensor in adapter.items():
+        path = name[len("base_model.model.") :]
+        diffusers["transformer." + path] = tensor
+        layer, kind = path[: -len(".weight")].rsplit(".", 1)
+        mangled = "lora_unet_" + layer.replace(".", "_")
+        kohya[mangled + {"lora_A": ".lora_down.weight", "lora_B": ".lora_up.weight"}[kind]] = tensor
+        kohya[mangled + ".alpha"] = ("F32", [], struct.pack("<f", alpha))
+    write(out / "kohya.safetensors", kohya)
+    write(out / "diffusers.safetensors", diffusers)
+    write(out / "strange.safetensors", {"transformer." + name.replace("blocks", "layers"): t for name, t in adapter.items()})
+    write(out / "half.safetensors", {n: t for n, t in diffusers.items() if "lora_A" in n})
+    write(out / "partly.safetensors", {**diffusers, "transformer.other.lora_A.weight": next(iter(adapter.values()))})
+
+    # Weights without one tensor, and an adapter that gives it.
+    tensors = read(weights)
+    given = "blocks.0.mlp.fc1.weight"
+    write(out / "set.safetensors", {"blocks.0.mlp.fc1.set_weight": tensors[given]})
+    write(out / "rest.safetensors", {n: t for n, t in tensors.items() if n != given})
+
+    # Weights with a bias less by one, and what brings it back.
+    bias = "blocks.0.mlp.fc1.bias"
+    count = len(tensors[bias][2]) // 4
+    zero = {**tensors, bias: (*tensors[bias][:2], bytes(4 * count))}
+    write(out / "zero.safetensors", zero)
+    write(out / "diff.safetensors", {"blocks.0.mlp.fc1.diff_b": tensors[bias]})
+
+
+main()
