@@ -370,7 +370,9 @@ void Trainer::saveCheckpoint(bool last) {
 
 void runTraining(const RunSetup &setup) {
   Trainer trainer(setup);
-  trainer.run();
+  // Ends the process while the trainer is there: its destructor would wait for
+  // a GPU that another rank has left in a collective.
+  orFatal([&] { trainer.run(); });
 }
 
 } // namespace ff::rt
