@@ -163,9 +163,13 @@ struct DeviceKernels::State {
   template <typename T> CUdeviceptr put(const std::vector<T> &values) {
     size_t bytes = values.size() * sizeof(T);
     CUdeviceptr place = take(bytes);
-    if (bytes)
-      check(libraries().cuda->memcpyHtoD(place, values.data(), bytes),
-            "cuMemcpyHtoD");
+    if (!bytes)
+      return place;
+    check(libraries().cuda->memcpyHtoD(place, values.data(), bytes),
+          "cuMemcpyHtoD");
+    // From pageable memory the call may return before the bytes are there, and
+    // our streams do not wait for its stream.
+    check(libraries().cuda->streamSynchronize(nullptr), "cuStreamSynchronize");
     return place;
   }
 
