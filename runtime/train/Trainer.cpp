@@ -150,6 +150,7 @@ void Trainer::run() {
     if (every > 0 && doneSteps % every == 0 && doneSteps < lastStep && !stopped)
       saveCheckpoint(false);
   }
+  ctx.device->settle(); // the last update may have failed, too
   if ((stopped || metadata.checkpoint.atEnd) && savedStep != doneSteps)
     saveCheckpoint(true);
   if (stopped && log)
