@@ -121,7 +121,7 @@ struct DeviceKernels::State {
          {"ff_adamw_f32_f32", "ff_adamw_bf16_f32", "ff_adamw_f16_f32",
           "ff_adamw_f32_f64", "ff_adamw_bf16_f64", "ff_adamw_f16_f64",
           "ff_adamw_f64_f64", "ff_scale_gradients", "ff_start_ema",
-          "ff_refresh_copies", "ff_gradient_stats", "ff_finish_stats"})
+          "ff_gradient_stats", "ff_finish_stats"})
       add(optimizer, name);
   }
 
@@ -354,11 +354,6 @@ void DeviceKernels::adamw(const AdamWScalars &scalars, const Stream &stream) {
 
 void DeviceKernels::startEma(const Stream &stream) {
   state->run("ff_start_ema", state->updateBlocks, stream, state->pieces,
-             state->count);
-}
-
-void DeviceKernels::refreshCopies(const Stream &stream) {
-  state->run("ff_refresh_copies", state->updateBlocks, stream, state->pieces,
              state->count);
 }
 
