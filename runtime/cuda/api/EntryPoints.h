@@ -44,7 +44,8 @@
   X(memcpyDtoDAsync, cuMemcpyDtoDAsync_v2, (CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream)) \
   X(memsetD8Async, cuMemsetD8Async, (CUdeviceptr dst, uint8_t value, size_t count, CUstream stream))        \
   X(memsetD32Async, cuMemsetD32Async, (CUdeviceptr dst, uint32_t value, size_t count, CUstream stream))     \
-  X(streamCreate, cuStreamCreate, (CUstream *stream, unsigned flags))                                       \
+  X(ctxGetStreamPriorityRange, cuCtxGetStreamPriorityRange, (int *least, int *greatest))                    \
+  X(streamCreate, cuStreamCreateWithPriority, (CUstream *stream, unsigned flags, int priority))             \
   X(streamDestroy, cuStreamDestroy_v2, (CUstream stream))                                                   \
   X(streamSynchronize, cuStreamSynchronize, (CUstream stream))                                              \
   X(streamWaitEvent, cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned flags))                   \
