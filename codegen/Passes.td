@@ -38,7 +38,7 @@ def FuseEpiloguesPass : Pass<"ff-fuse-epilogues", "::mlir::func::FuncOp"> {
     ```
 
     For a GPU, relu and gelu_tanh are the activations that the library has; with
-    others the matmul keeps its bias.
+    others the matmul keeps its bias. Of f64 it has the product alone.
   }];
   let dependentDialects = ["::ff::FFDialect"];
   let options = [

@@ -58,7 +58,14 @@ static bool moveAfter(Value bias, MatmulOp matmul) {
          def->isBeforeInBlock(matmul);
 }
 
-static void fuseBias(arith::AddFOp add) {
+/// What cuBLASLt cannot do: of f64 it computes the product alone.
+static bool isWithoutEpilogue(Value value, bool device) {
+  return device && getElementTypeOrSelf(value.getType()).isF64();
+}
+
+static void fuseBias(arith::AddFOp add, bool device) {
+  if (isWithoutEpilogue(add.getResult(), device))
+    return;
   for (auto [sum, other] : {std::pair(add.getLhs(), add.getRhs()),
                             std::pair(add.getRhs(), add.getLhs())}) {
     MatmulOp matmul = soleMatmul(sum);
@@ -84,6 +91,8 @@ static bool hasDeviceEpilogue(ActivationKind kind) {
 static void fuseActivation(ActivationOp activation, bool device) {
   if (device && !hasDeviceEpilogue(activation.getKind()))
     return;
+  if (isWithoutEpilogue(activation.getResult(), device))
+    return;
   MatmulOp matmul = soleMatmul(activation.getInput());
   if (!matmul || matmul.getActivation())
     return;
@@ -97,7 +106,7 @@ struct FuseEpilogues : ff::impl::FuseEpiloguesPassBase<FuseEpilogues> {
   using FuseEpiloguesPassBase::FuseEpiloguesPassBase;
 
   void runOnOperation() override {
-    getOperation().walk([](arith::AddFOp add) { fuseBias(add); });
+    getOperation().walk([&](arith::AddFOp add) { fuseBias(add, device); });
     getOperation().walk([&](ActivationOp op) { fuseActivation(op, device); });
   }
 };

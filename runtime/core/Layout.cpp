@@ -22,6 +22,9 @@ size_t alignUp(size_t bytes) {
 /// Hands out consecutive aligned regions.
 class Cursor {
 public:
+  void align(size_t alignment) {
+    end = (end + alignment - 1) / alignment * alignment;
+  }
   Region take(size_t bytes) {
     Region region{end, bytes};
     end = alignUp(end + bytes);
@@ -265,6 +268,7 @@ Layout computeLayout(const Metadata &metadata, const LayoutRequest &request) {
     layout.collectives =
         cursor.take(mesh.world() > 1 ? exchangeBytes * (mesh.world() + 1) : 0);
     layout.records = cursor.take(recordsBytes(metadata, training, layout));
+    cursor.align(deviceScratchAlignment);
   } else if (training) {
     layout.collectives = cursor.take(collectiveBytes(metadata, mesh, layout));
   }

@@ -43,6 +43,8 @@ constexpr int deviceInputSets = 2;
 /// On a GPU: workspace of its matmul library, for every chip, since the plan
 /// does not depend on the machine. NVIDIA recommends as much for sm_90.
 constexpr size_t deviceMatmulScratch = size_t{32} << 20;
+/// Of that workspace: what cublasLtMatmul asks for.
+constexpr size_t deviceScratchAlignment = 256;
 
 /// On a GPU: bytes that a rank sends in one exchange of the hosts.
 constexpr size_t exchangeBytes = size_t{64} << 10;

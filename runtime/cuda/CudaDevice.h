@@ -11,10 +11,10 @@
 // inputs. The host runs ahead of them, by at most two micro-batches, and waits
 // where it needs a number: once in each step.
 //
-// From its second run on a micro-batch is a CUDA graph, which is captured from
-// the same calls. What changes between micro-batches is in device memory
-// (BatchScalars), or part of the key of the graph: the input set and which
-// gradients start from zero.
+// A micro-batch runs call by call once, since plans and kernels are made when
+// they come first; then it is captured as a CUDA graph. What changes between
+// micro-batches is in device memory (BatchScalars), or part of the key of the
+// graph: the input set and which gradients start from zero.
 //
 //===----------------------------------------------------------------------===//
 

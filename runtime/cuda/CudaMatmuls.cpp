@@ -199,6 +199,9 @@ Algorithm CudaMatmuls::State::choose(const Plan &plan, bool aligned) const {
   checkBlas(api().matmulPreferenceCreate(&preference.value),
             "cublasLtMatmulPreferenceCreate");
   set(preference, blas::MaxWorkspaceBytes, uint64_t{deviceMatmulScratch});
+  // By default it may add the parts of a long sum in bf16 or f16.
+  if (plan.resultSize < sizeof(float))
+    set(preference, blas::ReductionSchemeMask, uint32_t{blas::InComputeType});
   auto alignment = [&](uint64_t size) {
     return static_cast<uint32_t>(aligned ? wantedAlignment : size);
   };

@@ -121,7 +121,7 @@ struct DeviceKernels::State {
          {"ff_adamw_f32_f32", "ff_adamw_bf16_f32", "ff_adamw_f16_f32",
           "ff_adamw_f32_f64", "ff_adamw_bf16_f64", "ff_adamw_f16_f64",
           "ff_adamw_f64_f64", "ff_scale_gradients", "ff_start_ema",
-          "ff_refresh_copies", "ff_gradient_stats", "ff_finish_stats"})
+          "ff_gradient_stats", "ff_finish_stats"})
       add(optimizer, name);
   }
 
@@ -163,9 +163,13 @@ struct DeviceKernels::State {
   template <typename T> CUdeviceptr put(const std::vector<T> &values) {
     size_t bytes = values.size() * sizeof(T);
     CUdeviceptr place = take(bytes);
-    if (bytes)
-      check(libraries().cuda->memcpyHtoD(place, values.data(), bytes),
-            "cuMemcpyHtoD");
+    if (!bytes)
+      return place;
+    check(libraries().cuda->memcpyHtoD(place, values.data(), bytes),
+          "cuMemcpyHtoD");
+    // From pageable memory the call may return before the bytes are there, and
+    // our streams do not wait for its stream.
+    check(libraries().cuda->streamSynchronize(nullptr), "cuStreamSynchronize");
     return place;
   }
 
@@ -350,11 +354,6 @@ void DeviceKernels::adamw(const AdamWScalars &scalars, const Stream &stream) {
 
 void DeviceKernels::startEma(const Stream &stream) {
   state->run("ff_start_ema", state->updateBlocks, stream, state->pieces,
-             state->count);
-}
-
-void DeviceKernels::refreshCopies(const Stream &stream) {
-  state->run("ff_refresh_copies", state->updateBlocks, stream, state->pieces,
              state->count);
 }
 

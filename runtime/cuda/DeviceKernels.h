@@ -99,9 +99,8 @@ public:
   /// One AdamW step of all pieces, with EMA and copy: one launch for each
   /// combination of dtypes.
   void adamw(const AdamWScalars &scalars, const Stream &stream);
-  /// ema = master, copy = master: after loading.
+  /// ema = master: after loading.
   void startEma(const Stream &stream);
-  void refreshCopies(const Stream &stream);
 
 private:
   struct State;

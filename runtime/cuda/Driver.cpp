@@ -112,8 +112,12 @@ float Event::since(const Event &start) const {
   return milliseconds;
 }
 
-Stream::Stream() {
-  check(api().streamCreate(&handle, NonBlocking), "cuStreamCreate");
+Stream::Stream(bool first) {
+  int least = 0, greatest = 0; // the greatest has the lowest number
+  check(api().ctxGetStreamPriorityRange(&least, &greatest),
+        "cuCtxGetStreamPriorityRange");
+  check(api().streamCreate(&handle, NonBlocking, first ? greatest : least),
+        "cuStreamCreateWithPriority");
 }
 
 Stream::~Stream() { api().streamDestroy(handle); }

@@ -52,7 +52,8 @@ public:
 
 class Stream {
 public:
-  Stream();
+  /// `first`: its blocks go before those of other streams that wait.
+  explicit Stream(bool first = false);
   ~Stream();
   Stream(const Stream &) = delete;
   void record(const Event &event);

@@ -38,7 +38,9 @@ public:
     return axis == Axis::Shard ? shardComm : replicateComm;
   }
 
-  Stream stream;
+  /// Its kernels are few blocks, for which other ranks wait: they go before
+  /// those of a large kernel that has not ended.
+  Stream stream{/*first=*/true};
   Progress progress;
 
 private:

@@ -11,6 +11,7 @@
 #include "runtime/core/Profile.h"
 
 #include <algorithm>
+#include <cstring>
 #include <thread>
 
 namespace ff::rt::cuda {
@@ -40,10 +41,17 @@ void Progress::end(Stream &stream) {
 std::string Progress::current() {
   uint32_t mark = 0;
   if (word) {
-    check(libraries().cuda->memcpyDtoHAsync(&mark, word, sizeof mark,
+    check(libraries().cuda->memcpyDtoHAsync(copy.data, word, sizeof mark,
                                             side.handle),
           "cuMemcpyDtoHAsync");
-    side.synchronize();
+    side.record(copied);
+    // Where streams share a queue (CUDA_DEVICE_MAX_CONNECTIONS) it hangs, too.
+    Clock::time_point start = Clock::now();
+    while (!copied.done() && secondsSince(start) < 5)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (!copied.done())
+      return "what the GPU does not say";
+    std::memcpy(&mark, copy.data, sizeof mark);
   }
   if (mark == 0 || mark > names.size())
     return "no collective";

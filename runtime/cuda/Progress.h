@@ -45,8 +45,9 @@ private:
   std::function<std::string()> errorOf;
   CUdeviceptr word = 0;
   std::vector<std::string> names; ///< of the marks, from 1 on
-  Event settled;
+  Event settled, copied;
   Stream side; ///< reads the word while another stream hangs
+  PinnedMemory copy{sizeof(uint32_t)}; ///< of the word: others are waited for
 };
 
 } // namespace ff::rt::cuda

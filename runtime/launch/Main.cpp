@@ -53,11 +53,14 @@ void runRank(const Metadata &metadata, const Options &options,
     std::unique_ptr<Communicator> comm =
         backend.connect(info, mesh, store.get());
     RunSetup setup{metadata, options, backend, *comm, entries, numEntries};
-    if (options.sample)
-      runSampling(setup);
-    else
-      runTraining(setup);
-    comm->barrier();
+    // Here, where the communicator still is: to destroy it waits for what runs.
+    orFatal([&] {
+      if (options.sample)
+        runSampling(setup);
+      else
+        runTraining(setup);
+      comm->barrier();
+    });
   });
   if (store)
     store->leave();

@@ -252,7 +252,7 @@ private:
 
 void runSampling(const RunSetup &setup) {
   Sampler sampler(setup);
-  sampler.run();
+  orFatal([&] { sampler.run(); }); // as runTraining()
 }
 
 } // namespace ff::rt

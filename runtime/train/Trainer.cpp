@@ -150,6 +150,7 @@ void Trainer::run() {
     if (every > 0 && doneSteps % every == 0 && doneSteps < lastStep && !stopped)
       saveCheckpoint(false);
   }
+  ctx.device->settle(); // the last update may have failed, too
   if ((stopped || metadata.checkpoint.atEnd) && savedStep != doneSteps)
     saveCheckpoint(true);
   if (stopped && log)
@@ -370,7 +371,9 @@ void Trainer::saveCheckpoint(bool last) {
 
 void runTraining(const RunSetup &setup) {
   Trainer trainer(setup);
-  trainer.run();
+  // Ends the process while the trainer is there: its destructor would wait for
+  // a GPU that another rank has left in a collective.
+  orFatal([&] { trainer.run(); });
 }
 
 } // namespace ff::rt

@@ -13,6 +13,11 @@ forbid passes 'codegen/|frontend/|runtime/|tools/'
 forbid codegen 'passes/|frontend/|runtime/(core|comm|compute|launch|train)/|tools/'
 forbid frontend 'passes/|codegen/|runtime/|tools/'
 forbid runtime 'mlir/|llvm/|toml\+\+/|dialect/|passes/|codegen/|frontend/|tools/'
+for part in core comm compute launch train; do # what every target has
+  forbid runtime/$part 'runtime/(cpu|cuda)/'
+done
+forbid runtime/cpu 'runtime/cuda/'
+forbid runtime/cuda 'runtime/cpu/'
 others=$(git grep -lE '#include <toml\+\+' -- '*.cpp' '*.h' | grep -v '^frontend/' || true)
 [ -z "$others" ] || { echo "error: TOML is parsed in frontend/ alone: $others"; fail=1; }
 exit $fail

@@ -128,11 +128,14 @@ enum LayoutAttribute : int {
 enum PrefAttribute : int {
   SearchMode = 0,
   MaxWorkspaceBytes = 1,
+  ReductionSchemeMask = 3,
   MinAlignmentA = 5,
   MinAlignmentB = 6,
   MinAlignmentC = 7,
   MinAlignmentD = 8
 };
+// How parts of a sum are added up that were computed apart (split k).
+enum ReductionScheme : int { InPlace = 1, InComputeType = 2, InOutputType = 4 };
 // Epilogues are sums of these.
 enum Epilogue : int {
   Default = 1,

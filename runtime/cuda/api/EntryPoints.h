@@ -32,8 +32,6 @@
   X(devicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext *context, CUdevice device))                \
   X(devicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (CUdevice device))                               \
   X(ctxSetCurrent, cuCtxSetCurrent, (CUcontext context))                                                    \
-  X(ctxGetCurrent, cuCtxGetCurrent, (CUcontext *context))                                                   \
-  X(ctxSynchronize, cuCtxSynchronize, ())                                                                   \
   X(memAlloc, cuMemAlloc_v2, (CUdeviceptr *address, size_t bytes))                                          \
   X(memFree, cuMemFree_v2, (CUdeviceptr address))                                                           \
   X(memGetInfo, cuMemGetInfo_v2, (size_t *free, size_t *total))                                             \
@@ -41,17 +39,15 @@
   X(memFreeHost, cuMemFreeHost, (void *data))                                                               \
   X(memcpyHtoD, cuMemcpyHtoD_v2, (CUdeviceptr dst, const void *src, size_t bytes))                          \
   X(memcpyDtoH, cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t bytes))                                \
-  X(memcpyDtoD, cuMemcpyDtoD_v2, (CUdeviceptr dst, CUdeviceptr src, size_t bytes))                          \
   X(memcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (CUdeviceptr dst, const void *src, size_t bytes, CUstream stream)) \
   X(memcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void *dst, CUdeviceptr src, size_t bytes, CUstream stream))     \
   X(memcpyDtoDAsync, cuMemcpyDtoDAsync_v2, (CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream)) \
-  X(memsetD8, cuMemsetD8_v2, (CUdeviceptr dst, uint8_t value, size_t count))                                \
   X(memsetD8Async, cuMemsetD8Async, (CUdeviceptr dst, uint8_t value, size_t count, CUstream stream))        \
   X(memsetD32Async, cuMemsetD32Async, (CUdeviceptr dst, uint32_t value, size_t count, CUstream stream))     \
-  X(streamCreate, cuStreamCreate, (CUstream *stream, unsigned flags))                                       \
+  X(ctxGetStreamPriorityRange, cuCtxGetStreamPriorityRange, (int *least, int *greatest))                    \
+  X(streamCreate, cuStreamCreateWithPriority, (CUstream *stream, unsigned flags, int priority))             \
   X(streamDestroy, cuStreamDestroy_v2, (CUstream stream))                                                   \
   X(streamSynchronize, cuStreamSynchronize, (CUstream stream))                                              \
-  X(streamQuery, cuStreamQuery, (CUstream stream))                                                          \
   X(streamWaitEvent, cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned flags))                   \
   X(streamBeginCapture, cuStreamBeginCapture_v2, (CUstream stream, int mode))                               \
   X(streamEndCapture, cuStreamEndCapture, (CUstream stream, CUgraph *graph))                                \
@@ -65,8 +61,6 @@
   X(moduleUnload, cuModuleUnload, (CUmodule module))                                                        \
   X(moduleGetFunction, cuModuleGetFunction, (CUfunction *function, CUmodule module, const char *name))      \
   X(funcSetAttribute, cuFuncSetAttribute, (CUfunction function, int attribute, int value))                  \
-  X(funcGetAttribute, cuFuncGetAttribute, (int *value, int attribute, CUfunction function))                 \
-  X(launchHostFunc, cuLaunchHostFunc, (CUstream stream, CUhostFn function, void *data))                     \
   X(launchKernel, cuLaunchKernel, (CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes, CUstream stream, void **arguments, void **extra)) \
   X(graphInstantiate, cuGraphInstantiateWithFlags, (CUgraphExec *exec, CUgraph graph, unsigned long long flags)) \
   X(graphLaunch, cuGraphLaunch, (CUgraphExec exec, CUstream stream))                                        \
@@ -78,7 +72,6 @@
   X(destroy, cublasLtDestroy)                                                                               \
   X(getVersion, cublasLtGetVersion)                                                                         \
   X(getStatusName, cublasLtGetStatusName)                                                                   \
-  X(getStatusString, cublasLtGetStatusString)                                                               \
   X(matmulDescCreate, cublasLtMatmulDescCreate)                                                             \
   X(matmulDescDestroy, cublasLtMatmulDescDestroy)                                                           \
   X(matmulDescSetAttribute, cublasLtMatmulDescSetAttribute)                                                 \
@@ -95,10 +88,8 @@
   X(getVersion, ncclGetVersion)                                                                             \
   X(getUniqueId, ncclGetUniqueId)                                                                           \
   X(commInitRank, ncclCommInitRank)                                                                         \
-  X(commInitRankConfig, ncclCommInitRankConfig)                                                             \
   X(commSplit, ncclCommSplit)                                                                               \
   X(commDestroy, ncclCommDestroy)                                                                           \
-  X(commAbort, ncclCommAbort)                                                                               \
   X(commGetAsyncError, ncclCommGetAsyncError)                                                               \
   X(getErrorString, ncclGetErrorString)                                                                     \
   X(getLastError, ncclGetLastError)                                                                         \
@@ -106,8 +97,7 @@
   X(groupEnd, ncclGroupEnd)                                                                                 \
   X(allGather, ncclAllGather)                                                                               \
   X(reduceScatter, ncclReduceScatter)                                                                       \
-  X(allReduce, ncclAllReduce)                                                                               \
-  X(broadcast, ncclBroadcast)
+  X(allReduce, ncclAllReduce)
 // clang-format on
 
 namespace ff::rt::cuda {

@@ -231,11 +231,6 @@ FF_KERNEL ff_start_ema(const DevicePiece *pieces, int64_t count) {
   copyMaster(chunk, chunk.piece->ema, chunk.piece->stateDtype);
 }
 
-FF_KERNEL ff_refresh_copies(const DevicePiece *pieces, int64_t count) {
-  Chunk chunk = updateChunkOf(pieces, count);
-  copyMaster(chunk, chunk.piece->copy, chunk.piece->copyDtype);
-}
-
 FF_KERNEL ff_gradient_stats(const DevicePiece *pieces, int64_t count,
                             PartialStats *partials) {
   int64_t chunk = blockIndex();

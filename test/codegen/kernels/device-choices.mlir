@@ -21,6 +21,19 @@ func.func @activations(%x: tensor<8x64xf32>, %w: tensor<64x32xf32>) -> (tensor<8
   return %b, %d, %f : tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>
 }
 
+// And of f64 no epilogue at all.
+// EPILOGUE-LABEL: func.func @wide(
+func.func @wide(%x: tensor<8x64xf64>, %w: tensor<64x32xf64>, %b: tensor<32xf64>) -> tensor<8x32xf64> {
+  // EPILOGUE: ff.matmul %{{.*}}, %{{.*}} : tensor<8x64xf64>
+  // EPILOGUE: arith.addf
+  // EPILOGUE: ff.activation <relu>
+  %m = ff.matmul %x, %w : tensor<8x64xf64>, tensor<64x32xf64> to tensor<8x32xf64>
+  %v = ff.broadcast %b dims [1] : tensor<32xf64> to tensor<8x32xf64>
+  %s = arith.addf %m, %v : tensor<8x32xf64>
+  %r = ff.activation <relu> %s : tensor<8x32xf64>
+  return %r : tensor<8x32xf64>
+}
+
 // The sum of a bias begins with sums for each sample, in the kernel of those of the gate.
 // SPLIT-LABEL: func.func @bias_and_gate(
 // HOST-LABEL: func.func @bias_and_gate(

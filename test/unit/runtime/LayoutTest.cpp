@@ -22,11 +22,12 @@ namespace {
 Metadata tiny() { return parseMetadata(tinyMetadata().dump()); }
 
 std::vector<Region> regionsOf(const Layout &layout) {
-  std::vector<Region> all = {layout.activations, layout.inputs, layout.outputs,
-                             layout.collectives, layout.matmulScratch};
+  std::vector<Region> all = {layout.activations,   layout.inputs,
+                             layout.outputs,       layout.collectives,
+                             layout.matmulScratch, layout.records};
   for (const GroupLayout &group : layout.groups)
-    for (const Region &region :
-         {group.master, group.grad, group.expAvg, group.expAvgSq, group.ema})
+    for (const Region &region : {group.master, group.copy, group.grad,
+                                 group.expAvg, group.expAvgSq, group.ema})
       all.push_back(region);
   all.insert(all.end(), layout.gatherSlots.begin(), layout.gatherSlots.end());
   all.insert(all.end(), layout.gradSlots.begin(), layout.gradSlots.end());
@@ -62,6 +63,31 @@ TEST(Layout, RegionsAreAlignedAndDisjoint) {
       }
       EXPECT_LE(end, layout.totalBytes);
     }
+}
+
+TEST(Layout, OnAGpu) {
+  Metadata metadata = tiny();
+  metadata.target.emplace();
+  Group &group = metadata.groups[0];
+  ASSERT_TRUE(group.trainable);
+  group.dtype = FF_BF16;
+  for (int64_t shard : {1, 2, 3}) {
+    Layout layout = computeLayout(
+        metadata, {RunMode::Train, {2, shard}, deviceMatmulScratch});
+    size_t end = 0;
+    for (const Region &region : regionsOf(layout)) {
+      EXPECT_EQ(region.offset % arenaAlignment, 0u);
+      EXPECT_GE(region.offset, end);
+      end = region.offset + region.bytes;
+    }
+    EXPECT_LE(end, layout.totalBytes);
+    EXPECT_EQ(layout.matmulScratch.offset % deviceScratchAlignment, 0u);
+    const GroupLayout &place = layout.groups[0];
+    EXPECT_EQ(place.copy.bytes, static_cast<size_t>(place.owned) * 2);
+    EXPECT_EQ(layout.groups[2].copy.bytes, 0u) << "of what is frozen";
+    EXPECT_EQ(layout.inputs.bytes, deviceInputSets * layout.inputSetBytes);
+    EXPECT_EQ(layout.peakHostBytes(), layout.hostBytes);
+  }
 }
 
 TEST(Layout, OneRankUsesItsSliceAsTheGatheredBuffer) {
