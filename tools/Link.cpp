@@ -24,6 +24,20 @@ static Error makeError(const Twine &message) {
 }
 
 Error ff::writeFile(StringRef path, ArrayRef<char> data) {
+  // A regular file is replaced as a whole; a device or a pipe is written to.
+  if (path != "-" && sys::fs::exists(path) && !sys::fs::is_regular_file(path)) {
+    std::error_code error;
+    raw_fd_ostream os(path, error);
+    if (!error) {
+      os.write(data.data(), data.size());
+      os.close();
+      error = os.error();
+      os.clear_error();
+    }
+    if (error)
+      return makeError("cannot write '" + path + "': " + error.message());
+    return Error::success();
+  }
   return writeToOutput(path, [&](raw_ostream &os) {
     os.write(data.data(), data.size());
     return Error::success();

@@ -111,6 +111,8 @@ void NcclCommunicator::gatherBytes(const char *mine, char *all, size_t bytes) {
                                     ncclUint8, worldComm, stream.handle),
         "ncclAllGather");
   progress.end(stream);
+  // First, since a copy to memory that is not pinned waits without an end.
+  progress.wait(stream);
   check(api.memcpyDtoHAsync(all, others, bytes * static_cast<size_t>(world()),
                             stream.handle),
         "cuMemcpyDtoHAsync");

@@ -72,13 +72,15 @@ void Progress::wait(const Event &event) {
     if (seconds < nextCheck)
       continue;
     nextCheck = seconds + 0.1;
+    // Nothing is unwound: modules, streams and memory of the GPU are destroyed
+    // once it is idle, which it never is.
     if (std::string error = errorOf(); !error.empty())
-      fail("{}: {}", current(), error);
+      fatal(fmt::format("{}: {}", current(), error));
     if (seconds > timeout)
-      fail("no progress on the GPU for {:.0f} s, in {}; fix: look at the other "
-           "ranks, whose last messages say where they are; --timeout gives "
-           "them longer",
-           seconds, current());
+      fatal(fmt::format("no progress on the GPU for {:.0f} s, in {}; fix: look "
+                        "at the other ranks, whose last messages say where "
+                        "they are; --timeout gives them longer",
+                        seconds, current()));
   }
 }
 
