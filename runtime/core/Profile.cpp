@@ -19,16 +19,15 @@ void Profile::add(CallKind kind, double seconds) {
   ++entry.calls;
 }
 
-void Profile::addNumbered(CallKind kind, size_t number, double seconds,
-                          double deviceSeconds) {
+void Profile::addNumbered(CallKind kind, size_t number, double seconds) {
   add(kind, seconds);
   std::vector<Entry> &entries = kind == CallKind::Kernel ? kernels : matmuls;
   if (entries.size() <= number)
     entries.resize(number + 1);
   Entry &entry = entries[number];
   if (!entry.calls++)
-    entry.first = deviceSeconds;
-  entry.seconds += deviceSeconds;
+    entry.first = seconds;
+  entry.seconds += seconds;
 }
 
 std::string Profile::numberedTable(const ProfileTexts &texts) const {

@@ -58,11 +58,8 @@ public:
   bool enabled = false;
 
   void add(CallKind kind, double seconds);
-  /// A call of the kernel or the matmul of that number (`kind` says which):
-  /// `seconds` until the host knew its end, of which the device worked
-  /// `deviceSeconds`.
-  void addNumbered(CallKind kind, size_t number, double seconds,
-                   double deviceSeconds);
+  /// A call of the kernel or the matmul of that number; `kind` says which.
+  void addNumbered(CallKind kind, size_t number, double seconds);
 
   /// The matmuls of the current step, to run them again alone.
   struct MatmulCall {

@@ -92,10 +92,8 @@ static void numberedCall(ff_ctx *ctx, CallKind kind, int32_t number,
   orFatal([&] {
     if (!ctx->profile.enabled)
       return body();
-    Clock::time_point start = Clock::now();
-    double deviceSeconds = ctx->device->timed(body);
     ctx->profile.addNumbered(kind, static_cast<size_t>(number),
-                             secondsSince(start), deviceSeconds);
+                             ctx->device->timed(body));
   });
 }
 
