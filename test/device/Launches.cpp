@@ -37,8 +37,11 @@ Recording::Recording(const std::string &path) : file(path) {
       std::getline(parts, tolerance, ':');
       buffer.count = std::stoll(count);
       buffer.tolerance = std::stod(tolerance);
-      if (!parseFileDtype(dtype, buffer.dtype))
-        fail("{}: a buffer has the dtype {}", path, dtype);
+      if (!parseFileDtype(dtype, buffer.dtype)) {
+        // Integers that trainers do not have: their bytes must be the same.
+        buffer.dtype = FF_I8;
+        buffer.count *= static_cast<int64_t>(fileDtypeSize(dtype));
+      }
       if (tensor != "-") {
         const FileTensor &values = file.tensor(tensor);
         if (values.end - values.begin != buffer.bytes())
