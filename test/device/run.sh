@@ -14,8 +14,8 @@ out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
 device=$(timeout 60 "$check" device 2>&1) || { echo "error: no GPU to check: ${device#error: }" >&2; exit 1; }
-timings=1
-case $device in *standin*) timings= ;; esac
+timings=1 limit=100
+case $device in *standin*) timings= limit=1800 ;; esac
 
 rule() { printf '%s\n' "--------------------------------------------------------------------------------------------------"; }
 line() { printf '%-8s %-36s %s\n' "$@"; }
@@ -23,7 +23,7 @@ line() { printf '%-8s %-36s %s\n' "$@"; }
 verdict() {
   local name=$1 status=ok
   shift
-  timeout 120 "$@" >"$out/said" 2>&1 || status=FAILED
+  timeout "$limit" "$@" >"$out/said" 2>&1 || status=FAILED
   [ "$status" = ok ] || failed=1
   line "$status" "$name" "$(tail -n 1 "$out/said")"
   [ "$status" = ok ] || head -n -1 "$out/said" | head -n 8
