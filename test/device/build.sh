@@ -112,6 +112,7 @@ fi
 
 cp "$bin/ff-device-check" "$here/run.sh" "$here/torch_step.py" .
 strip ff-device-check
+gzip kernels/* timed/* # of which PTX is a good part
 rm -rf work
 bytes=$(du -sb . | cut -f1)
 echo "$dir: $((bytes / 1000)) kB"

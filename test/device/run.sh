@@ -42,8 +42,9 @@ trains() { # NAME STEPS RTOL
 rule
 echo "$device"
 rule
-for file in kernels/*.st; do
-  verdict "kernels: $(basename "$file" .st)" "$check" kernels "$file"
+for file in kernels/*.st.gz; do
+  gzip -dc "$file" >"$out/recording.st"
+  verdict "kernels: $(basename "$file" .st.gz)" "$check" kernels "$out/recording.st"
 done
 while read -r name steps rtol; do
   [ -n "$timings" ] || steps=$((steps < 5 ? steps : 5))
@@ -59,8 +60,9 @@ if [ -n "$timings" ]; then
   line copy "256 MiB, bytes read and written" "$copy GB/s"
   rule
   printf '%-36s %10s %10s %8s %10s\n' "attention (batch_q_k_heads_dim)" us GB/s "% copy" TFLOP/s
-  for file in timed/*.st; do
-    timeout 60 "$check" time "$file" "$copy" >"$out/times" 2>&1 || { cat "$out/times"; failed=1; }
+  for file in timed/*.st.gz; do
+    gzip -dc "$file" >"$out/recording.st"
+    timeout 60 "$check" time "$out/recording.st" "$copy" >"$out/times" 2>&1 || { cat "$out/times"; failed=1; }
     awk '{ part[$1]++; name = $1 (part[$1] == 1 ? " forward" : " backward " part[$1] - 1)
            printf "%-36s %10s %10s %8s %10s\n", name, $3, $4, $5, $6 }' "$out/times"
   done
