@@ -57,7 +57,7 @@ else
   record attention-few-f16 work/attention.mlir --skip="64|128"
 fi
 attention timed bf16 >work/timed.mlir
-"$bin/ff-device-test" --chip="$chip" --record-shapes --record=timed/attention-bf16.st work/timed.mlir
+"$bin/ff-device-test" --chip="$chip" --record-shapes --record=timed/attention-bf16.st work/timed.mlir ${small:+--skip=4096}
 
 # Trainers, with the losses of the CPU target: train NAME STEPS RTOL SPEC [flags of ff-compile]. Specs name files as seen from here.
 train() {
@@ -92,7 +92,7 @@ mapfile -t pretrain < <(flags "${pretrain[@]}")
 mapfile -t reduced < <(flags "${reduced[@]}")
 
 train digits-f32 "$steps" 1e-3 digits/pipeline.toml "${digits[@]}" --set schedule.warmup_steps=0
-train digits-bf16 "$steps" 5e-2 digits/pipeline.toml "${digits[@]}" --set schedule.warmup_steps=0 --set precision.compute_dtype=bf16
+[ -n "$small" ] || train digits-bf16 "$steps" 5e-2 digits/pipeline.toml "${digits[@]}" --set schedule.warmup_steps=0 --set precision.compute_dtype=bf16
 "$bin/ff-compile" bundle/pretrain.toml "${pretrain[@]}" -o work/pretrainer
 # Its weights are what the step 80 of bundle.toml stands for, however many there were.
 work/pretrainer --steps 5 --out work/pretrain >/dev/null

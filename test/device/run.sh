@@ -93,7 +93,7 @@ if [ -n "$timings" ] && [ -x trainers/transformer ]; then
   else
     timeout 150 python3 torch_step.py >"$out/torch" 2>"$out/torch.err" || tail -n 2 "$out/torch.err"
     while read -r mode ms; do
-      line step "PyTorch, $mode" "$ms ms; ff takes $(awk -v a="$ours" -v b="$ms" 'BEGIN { printf "%.2f", a / b }') of it"
+      line step "PyTorch, $mode" "$ms ms; ff / PyTorch = $(awk -v a="${ours:-0}" -v b="$ms" 'BEGIN { printf "%.2f", a / b }')"
     done <"$out/torch"
   fi
 fi
