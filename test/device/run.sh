@@ -1,18 +1,31 @@
 #!/usr/bin/env bash
 # Checks and times ff on this machine's first GPU, with the folder that build.sh made: docs/device-check.md.
 #
-#   run.sh [DIR]          (default: the folder it is in)
+#   run.sh [DIR [LOGS]]   (default: the folder it is in)
 #
+# LOGS: a folder that keeps what the programs print, the whole profile among it.
 # Exits with 1 where a comparison failed. Under ff-standin it compares and times nothing.
 set -uo pipefail
+out=
+if [ $# -gt 1 ]; then
+  mkdir -p "$2" && out=$(cd "$2" && pwd) || exit 2
+fi
 cd "${1:-$(dirname "$0")}" || exit 2
 check=$PWD/ff-device-check
 [ -x "$check" ] || { echo "error: $PWD was not made by test/device/build.sh" >&2; exit 2; }
 started=$SECONDS
 failed=0
-out=$(mktemp -d)
-trap 'rm -rf "$out"' EXIT
+if [ -z "$out" ]; then
+  out=$(mktemp -d)
+  trap 'rm -rf "$out"' EXIT
+fi
 
+# cuBLASLt and NCCL may have come with PyTorch alone.
+if ! timeout 60 "$check" device >/dev/null 2>&1; then
+  found=$(timeout 60 python3 -c 'import glob, sysconfig
+print(":".join(glob.glob(sysconfig.get_path("purelib") + "/nvidia/*/lib")))' 2>/dev/null)
+  [ -z "$found" ] || export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$found
+fi
 device=$(timeout 60 "$check" device 2>&1) || { echo "error: no GPU to check: ${device#error: }" >&2; exit 1; }
 timings=1 limit=100
 case $device in *standin*) timings= limit=1800 ;; esac
