@@ -4,7 +4,7 @@
 #   test/device/build.sh DIR [--small] [--chip=sm_90] [--build=build/release]
 #
 # --small: what the stand-in runs in seconds. Needs ff-compile, ff-device-test, ff-device-check and the stand-in, which runs the
-# kernels whose results are recorded.
+# kernels whose results are recorded; without --small also ff_runtime_cuda_kernels_test and ff_runtime_cuda_matmul_test.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=$PWD build=build/release chip=sm_90 small= dir=
@@ -112,6 +112,13 @@ fi
 
 cp "$bin/ff-device-check" "$here/run.sh" "$here/torch_step.py" .
 strip ff-device-check
+if [ -z "$small" ]; then
+  mkdir unit
+  for test in kernels matmul; do
+    cp "$build/test/unit/runtime-cuda/ff_runtime_cuda_${test}_test" "unit/$test"
+    strip "unit/$test"
+  done
+fi
 gzip kernels/* timed/* # of which PTX is a good part
 rm -rf work
 bytes=$(du -sb . | cut -f1)

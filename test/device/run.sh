@@ -59,6 +59,9 @@ for file in kernels/*.st.gz; do
   gzip -dc "$file" >"$out/recording.st"
   verdict "kernels: $(basename "$file" .st.gz)" "$check" kernels "$out/recording.st"
 done
+for test in unit/*; do
+  [ ! -x "$test" ] || verdict "runtime: ${test#unit/}" "$test" --gtest_brief=1
+done
 while read -r name steps rtol; do
   [ -n "$timings" ] || steps=$((steps < 5 ? steps : 5))
   # A function cannot be timed out: bash runs it anew.
