@@ -8,6 +8,7 @@
 
 #include "runtime/core/Device.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/Profile.h"
 
 namespace ff::rt {
 
@@ -17,6 +18,13 @@ void Device::parallelFor(ff_kernel_fn, void *const *, int64_t, int64_t) {
 
 void Device::launch(int32_t kernel, void *const *) {
   failInternal("a program for the host launches kernel {} of a GPU", kernel);
+}
+
+double Device::timed(const std::function<void()> &calls) {
+  Clock::time_point start = Clock::now();
+  calls();
+  settle();
+  return secondsSince(start);
 }
 
 } // namespace ff::rt

@@ -18,6 +18,8 @@
 
 #include "runtime/comm/UnitExchange.h"
 
+#include <functional>
+
 namespace ff::rt {
 
 struct MicroBatch {
@@ -90,6 +92,15 @@ public:
   virtual void mastersChanged() {}
   /// Copies the master weights to the EMA: the start of a run.
   virtual void startEma() = 0;
+
+  // Profiles.
+  /// Runs `calls` to the end of their work: the seconds it took, where the
+  /// device can tell without what the host needs to start it.
+  virtual double timed(const std::function<void()> &calls);
+  /// Bytes that a large copy reads and writes in a second; 0: not measured.
+  virtual double copyRate() { return 0; }
+  /// How a matmul is computed; may be empty.
+  virtual std::string implementation(size_t) const { return ""; }
 };
 
 } // namespace ff::rt

@@ -38,13 +38,28 @@ enum class CallKind {
 };
 constexpr size_t numCallKinds = 10;
 
+/// What a kernel or a matmul is.
+struct ProfiledCall {
+  std::string text;
+  double bytes = 0; ///< that it moves; 0: not known
+  double flops = 0; ///< 0: not counted
+};
+
+/// What the numbers of a profile stand for.
+struct ProfileTexts {
+  std::vector<ProfiledCall> kernels, matmuls;
+  /// Bytes that a large copy reads and writes in a second; 0: not measured.
+  double copyRate = 0;
+};
+
 /// Times of the step thread. Not thread safe: only that thread writes.
 class Profile {
 public:
   bool enabled = false;
 
   void add(CallKind kind, double seconds);
-  void addMatmul(size_t matmul, double seconds);
+  /// A call of the kernel or the matmul of that number; `kind` says which.
+  void addNumbered(CallKind kind, size_t number, double seconds);
 
   /// The matmuls of the current step, to run them again alone.
   struct MatmulCall {
@@ -57,17 +72,25 @@ public:
   std::vector<double> stepSeconds;
 
   /// A table of the call kinds, with the rest of `totalSeconds` at the end, and
-  /// of the matmuls, slowest first, with the GFLOP/s of `flops`.
-  std::string table(double totalSeconds,
-                    const std::vector<double> &matmulFlops) const;
+  /// of the numbered kernels and matmuls.
+  std::string table(double totalSeconds, const ProfileTexts &texts) const;
 
 private:
   struct Entry {
     double seconds = 0;
     int64_t calls = 0;
+    double first = 0; ///< seconds of the first call
+
+    /// Of all calls but the first, which loads code and fills caches.
+    double mean() const {
+      return calls > 1 ? (seconds - first) / static_cast<double>(calls - 1)
+                       : seconds;
+    }
   };
+  std::string numberedTable(const ProfileTexts &texts) const;
+
   std::array<Entry, numCallKinds> kinds;
-  std::vector<Entry> matmuls;
+  std::vector<Entry> kernels, matmuls;
 };
 
 /// Adds the time of its scope to a call kind.

@@ -317,4 +317,21 @@ void CudaDevice::mastersChanged() {
 
 void CudaDevice::startEma() { kernels.startEma(compute); }
 
+//===----------------------------------------------------------------------===//
+// Profiles
+//===----------------------------------------------------------------------===//
+
+double CudaDevice::timed(const std::function<void()> &calls) {
+  stopwatch.time(compute, calls);
+  settle();
+  return stopwatch.seconds();
+}
+
+double CudaDevice::copyRate() {
+  // Beside the arena, where there is room: without it there are no shares.
+  size_t free = 0, total = 0;
+  check(libraries().cuda->memGetInfo(&free, &total), "cuMemGetInfo");
+  return free > 3 * copyRateBytes ? cuda::copyRate(compute, copyRateBytes) : 0;
+}
+
 } // namespace ff::rt::cuda

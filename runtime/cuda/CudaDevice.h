@@ -25,6 +25,7 @@
 #include "runtime/cuda/CudaMatmuls.h"
 #include "runtime/cuda/CudaUnitExchange.h"
 #include "runtime/cuda/DeviceArena.h"
+#include "runtime/cuda/Stopwatch.h"
 
 #include <map>
 
@@ -70,6 +71,12 @@ public:
   void mastersChanged() override;
   void startEma() override;
 
+  double timed(const std::function<void()> &calls) override;
+  double copyRate() override;
+  std::string implementation(size_t matmul) const override {
+    return matmuls.implementation(matmul);
+  }
+
 private:
   struct Graph {
     CUgraphExec exec = nullptr;
@@ -110,6 +117,7 @@ private:
   bool hasRun = false;
   std::map<GraphKey, Graph> graphs;
   GradientStats stats;
+  Stopwatch stopwatch;
   std::vector<char> resultBytes;
 };
 

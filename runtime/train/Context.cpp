@@ -7,8 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/Context.h"
+#include "runtime/compute/MatmulType.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Memory.h"
+
+#include <functional>
+#include <numeric>
 
 using namespace ff::rt;
 
@@ -38,6 +42,38 @@ std::string ff_ctx::memoryReport() const {
                      peakResidentBytes(), layout.hostBytes);
 }
 
+/// The shape of a matmul, and how it is computed.
+static std::string textOf(const MatmulType &type,
+                          const std::string &implementation) {
+  int64_t batch = std::accumulate(type.batch.begin(), type.batch.end(),
+                                  int64_t{1}, std::multiplies<>());
+  std::string text = fmt::format("m {}, n {}, k {}", type.m, type.n, type.k);
+  if (batch > 1)
+    text += fmt::format(", batch {}", batch);
+  text += fmt::format(", {}", dtypeName(type.dtype));
+  if (type.resultDtype() != type.dtype)
+    text += fmt::format(" to {}", dtypeName(type.resultDtype()));
+  if (type.bias)
+    text += ", bias";
+  if (type.activation != Activation::None)
+    text += ", activation";
+  return implementation.empty() ? text : text + " (" + implementation + ")";
+}
+
+std::string ff_ctx::profileReport(double totalSeconds) {
+  ProfileTexts texts;
+  for (const KernelType &kernel : metadata.kernels)
+    texts.kernels.push_back(
+        {kernel.name, static_cast<double>(kernel.bytes), kernel.flops});
+  for (size_t i = 0; i < metadata.matmuls.size(); ++i) {
+    const MatmulType &matmul = metadata.matmuls[i];
+    texts.matmuls.push_back(
+        {textOf(matmul, device->implementation(i)), 0, matmulFlops(matmul)});
+  }
+  texts.copyRate = device->copyRate();
+  return profile.table(totalSeconds, texts);
+}
+
 /// A call of generated code. A profile has its time to the end of its work.
 template <typename Body>
 static void call(ff_ctx *ctx, CallKind kind, Body &&body) {
@@ -46,6 +82,18 @@ static void call(ff_ctx *ctx, CallKind kind, Body &&body) {
     body(*ctx->device);
     if (ctx->profile.enabled)
       ctx->device->settle();
+  });
+}
+
+/// Likewise, of a kernel or a matmul that has a line of its own.
+template <typename Body>
+static void numberedCall(ff_ctx *ctx, CallKind kind, int32_t number,
+                         Body &&body) {
+  orFatal([&] {
+    if (!ctx->profile.enabled)
+      return body();
+    ctx->profile.addNumbered(kind, static_cast<size_t>(number),
+                             ctx->device->timed(body));
   });
 }
 
@@ -58,8 +106,8 @@ void ff_rt_parallel_for(ff_ctx *ctx, ff_kernel_fn kernel, void *const *buffers,
 }
 
 void ff_rt_launch(ff_ctx *ctx, int32_t kernel, void *const *buffers) {
-  call(ctx, CallKind::Kernel,
-       [&](Device &device) { device.launch(kernel, buffers); });
+  numberedCall(ctx, CallKind::Kernel, kernel,
+               [&] { ctx->device->launch(kernel, buffers); });
 }
 
 void ff_rt_matmul(ff_ctx *ctx, int32_t matmul, const void *a, const void *b,
@@ -68,13 +116,11 @@ void ff_rt_matmul(ff_ctx *ctx, int32_t matmul, const void *a, const void *b,
     auto number = static_cast<size_t>(matmul);
     if (matmul < 0 || number >= ctx->metadata.matmuls.size())
       failInternal("matmul number {}", matmul);
-    if (!ctx->profile.enabled)
-      return ctx->device->matmul(number, a, b, bias, c);
-    Clock::time_point start = Clock::now();
-    ctx->device->matmul(number, a, b, bias, c);
-    ctx->device->settle();
-    ctx->profile.addMatmul(number, secondsSince(start));
-    ctx->profile.step.push_back({number, a, b, bias, c});
+    if (ctx->profile.enabled)
+      ctx->profile.step.push_back({number, a, b, bias, c});
+  });
+  numberedCall(ctx, CallKind::Matmul, matmul, [&] {
+    ctx->device->matmul(static_cast<size_t>(matmul), a, b, bias, c);
   });
 }
 

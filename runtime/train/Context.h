@@ -22,6 +22,9 @@ struct ff_ctx {
     device->run(this, entry, batch);
   }
 
+  /// Where the time went, of `totalSeconds`, for --profile.
+  std::string profileReport(double totalSeconds);
+
   /// One line of JSON: planned and measured memory of this rank.
   std::string memoryReport() const;
 

@@ -45,7 +45,8 @@ bool parseOptions(int argc, char **argv, const Metadata &metadata,
          "Threads of each rank (default: cores / ranks on this machine)")
       ->check(CLI::Range(1, 4096));
   app.add_flag("--profile", options.profile,
-               "Print at the end where the time went");
+               "Print at the end where the time went, for each kernel and "
+               "matmul as well; every call is waited for");
   app.add_flag("--print-layout", options.printLayout,
                "Print the memory of a rank, and stop");
   app.add_flag("--report-memory", options.reportMemory,

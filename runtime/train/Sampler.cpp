@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/compute/MatmulType.h"
 #include "runtime/core/Error.h"
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/Context.h"
@@ -206,13 +205,10 @@ private:
                 static_cast<long long>(policy.count), seconds, path.c_str());
     if (policy.image)
       writeImage(path);
-    std::vector<double> flops;
-    for (const MatmulType &matmul : metadata.matmuls)
-      flops.push_back(matmulFlops(matmul));
     if (setup.options.reportMemory)
       std::printf("%s\n", ctx.memoryReport().c_str());
     if (ctx.profile.enabled)
-      std::printf("%s", ctx.profile.table(seconds, flops).c_str());
+      std::printf("%s", ctx.profileReport(seconds).c_str());
   }
 
   void writeImage(const std::string &path) const {

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/Trainer.h"
-#include "runtime/compute/MatmulType.h"
 #include "runtime/core/Error.h"
 #include "runtime/launch/Launch.h"
 #include "runtime/train/Schedule.h"
@@ -158,10 +157,7 @@ void Trainer::run() {
                           "continues",
                           doneSteps));
   if (ctx.profile.enabled && comm.rank == 0) {
-    std::vector<double> flops;
-    for (const MatmulType &matmul : metadata.matmuls)
-      flops.push_back(matmulFlops(matmul));
-    log->note(ctx.profile.table(secondsSince(start), flops));
+    log->note(ctx.profileReport(secondsSince(start)));
     if (comm.world() == 1)
       log->note(replayMatmuls());
   }

@@ -15,6 +15,7 @@
 #include "codegen/Passes.h"
 #include "codegen/device/PTX.h"
 #include "codegen/device/testing/Driver.h"
+#include "codegen/device/testing/Recording.h"
 #include "codegen/kernels/testing/TestTensors.h"
 #include "dialect/FF.h"
 
@@ -49,6 +50,13 @@ static cl::opt<bool> verifyPTX(
     "verify-ptx",
     cl::desc("Fail where a kernel has local memory or, with ptxas in the "
              "PATH, where ptxas does not accept it or spills registers"));
+static cl::opt<std::string>
+    record("record", cl::value_desc("file"),
+           cl::desc("Write the launches and what they must give to this file, "
+                    "for ff-device-check; see Recording.h"));
+static cl::opt<bool>
+    recordShapes("record-shapes",
+                 cl::desc("Run nothing, and record launches without data"));
 static cl::opt<bool> noRun("no-run", cl::desc("Compile only"));
 static cl::opt<std::string>
     skip("skip",
@@ -120,15 +128,20 @@ runLaunch(LaunchDeviceOp op, ArrayRef<HostTensor> in, Driver &driver) {
 
 /// The worst error, as a multiple of what is allowed, or none on failure.
 static std::optional<double> testFunction(func::FuncOp function,
-                                          ModuleOp lowered, Driver &driver) {
+                                          ModuleOp lowered, Driver &driver,
+                                          Recording &recording) {
   std::vector<HostTensor> args = randomArguments(function);
   auto want = interpret(function, args);
   InterpreterOptions options;
   options.hook = [&](Operation *op, ArrayRef<HostTensor> in)
       -> std::optional<FailureOr<std::vector<HostTensor>>> {
-    if (auto launch = dyn_cast<LaunchDeviceOp>(op))
-      return runLaunch(launch, in, driver);
-    return std::nullopt;
+    auto launch = dyn_cast<LaunchDeviceOp>(op);
+    if (!launch)
+      return std::nullopt;
+    auto out = runLaunch(launch, in, driver);
+    if (!record.empty() && succeeded(out) && succeeded(want))
+      recording.add(function, launch, in, *out, *want);
+    return out;
   };
   auto got = interpret(lowered.lookupSymbol<func::FuncOp>(function.getName()),
                        args, options);
@@ -143,7 +156,7 @@ static std::optional<double> testFunction(func::FuncOp function,
 }
 
 static bool testAll(ModuleOp module, ModuleOp lowered, gpu::GPUModuleOp kernels,
-                    const std::string &ptx) {
+                    const std::string &ptx, Recording &recording) {
   llvm::ExitOnError check("ff-device-test: ");
   Driver driver = check(Driver::open());
   llvm::outs() << "device: " << driver.deviceName() << "\n";
@@ -160,7 +173,7 @@ static bool testAll(ModuleOp module, ModuleOp lowered, gpu::GPUModuleOp kernels,
   for (auto function : module.getOps<func::FuncOp>()) {
     if (function.isPrivate())
       continue;
-    auto error = testFunction(function, lowered, driver);
+    auto error = testFunction(function, lowered, driver, recording);
     passed &= error && *error <= 1;
     worst = std::max(worst, error.value_or(0));
   }
@@ -207,5 +220,13 @@ int main(int argc, char **argv) {
     return 1;
   if (printPTX || noRun)
     return 0;
-  return testAll(*module, *lowered, kernels, ptx) ? 0 : 1;
+  Recording recording;
+  if (recordShapes)
+    for (auto function : lowered->getOps<func::FuncOp>())
+      recording.addShapes(function);
+  else if (!testAll(*module, *lowered, kernels, ptx, recording))
+    return 1;
+  if (!record.empty())
+    check(recording.write(record, ptx));
+  return 0;
 }

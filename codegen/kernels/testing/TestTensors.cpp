@@ -81,22 +81,21 @@ std::vector<HostTensor> ff::randomArguments(func::FuncOp function) {
   return args;
 }
 
-/// What a result of type `element` may differ by; integers are exact.
-static double toleranceOf(Type element) {
+double ff::toleranceOf(func::FuncOp function, Type element) {
+  if (auto given = function->getAttrOfType<FloatAttr>("test.tolerance"))
+    return given.getValueAsDouble();
   if (element.isF64())
     return 1e-12;
   if (element.isF32())
     return 1e-5;
   if (element.isBF16())
     return 0x1p-7;
-  return element.isF16() ? 0x1p-10 : 0;
+  return element.isF16() ? 0x1p-10 : 0; // integers are exact
 }
 
 double ff::compareTensors(func::FuncOp function, const HostTensor &want,
                           const HostTensor &got) {
-  auto given = function->getAttrOfType<FloatAttr>("test.tolerance");
-  double tolerance = given ? given.getValueAsDouble()
-                           : toleranceOf(want.type.getElementType());
+  double tolerance = toleranceOf(function, want.type.getElementType());
   double worst = 0;
   for (int64_t i = 0; i < want.size(); ++i) {
     double a = want.data[i], b = got.data[i];

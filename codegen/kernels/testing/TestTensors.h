@@ -38,6 +38,9 @@ HostTensor toTensor(Buffer &buffer);
 /// Arguments for `function`, the same in each run.
 std::vector<HostTensor> randomArguments(mlir::func::FuncOp function);
 
+/// What a result of type `element` may differ by, relative to 1 + its size.
+double toleranceOf(mlir::func::FuncOp function, mlir::Type element);
+
 /// The largest difference, as a multiple of what `function` allows.
 double compareTensors(mlir::func::FuncOp function, const HostTensor &want,
                       const HostTensor &got);

@@ -90,4 +90,18 @@ def print_blocks(element):
     Case("blocks_causal", element, 130, 70, 16, batch=6, heads=11, causal=True).print_plain()
 
 
-{"all": print_all, "few": print_few, "blocks": print_blocks}[sys.argv[1]](sys.argv[2])
+def print_timed(element):
+    """Shapes of models, for test/device. The name is batch, queries, keys, heads, head dim."""
+    for batch, queries, keys, heads, dim, causal in (
+        (16, 1024, 1024, 12, 64, False),
+        (4, 4096, 4096, 16, 64, False),
+        (4, 4096, 4096, 16, 64, True),
+        (4, 4096, 4096, 16, 128, False),
+        (4, 4096, 4096, 16, 128, True),
+        (4, 4096, 128, 16, 128, False),
+    ):
+        name = "_".join(map(str, ("causal" if causal else "full", batch, queries, keys, heads, dim)))
+        Case(name, element, queries, keys, dim, batch=batch, heads=heads, causal=causal).print_plain()
+
+
+{"all": print_all, "few": print_few, "blocks": print_blocks, "timed": print_timed}[sys.argv[1]](sys.argv[2])
