@@ -33,7 +33,7 @@ CudaDevice::CudaDevice(const Metadata &metadata, const Program &program,
     : metadata(metadata), program(program), layout(layout), comm(comm),
       useGraphs(backend.graphs && !backend.profile),
       training(!layout.gradSlots.empty()),
-      memory(layout, context.name, compute),
+      memory(layout, context.name, compute, comm.progress),
       pinned(inputSets * (layout.inputSetBytes + scalarBytes) + recordBytes),
       module(image.ptx, image.cubin),
       matmuls(metadata.matmuls, metadata.target->tf32,
@@ -51,7 +51,8 @@ CudaDevice::CudaDevice(const Metadata &metadata, const Program &program,
         module.function(kernel.name.c_str(), kernel.sharedBytes));
   }
   if (comm.world() > 1)
-    comm.attach(memory.address(layout.collectives), records() + progressOffset);
+    comm.attach(memory.address(layout.collectives), records() + progressOffset,
+                &compute);
 }
 
 CudaDevice::~CudaDevice() {
@@ -59,7 +60,7 @@ CudaDevice::~CudaDevice() {
     if (entry.second.exec)
       libraries().cuda->graphExecDestroy(entry.second.exec);
   // The communicator outlives the arena.
-  comm.attach(0, 0);
+  comm.attach(0, 0, nullptr);
 }
 
 std::vector<TrainedPiece> CudaDevice::trainedPieces() const {
@@ -103,13 +104,11 @@ std::vector<TrainedPiece> CudaDevice::trainedPieces() const {
 
 void CudaDevice::launch(int32_t kernel, void *const *buffers) {
   const KernelType &type = metadata.kernels.at(static_cast<size_t>(kernel));
-  void *arguments[64];
-  if (type.buffers > 64)
-    failInternal("kernel '{}' has {} buffers", type.name, type.buffers);
+  arguments.resize(static_cast<size_t>(type.buffers));
   for (int i = 0; i < type.buffers; ++i)
     arguments[i] = const_cast<void **>(&buffers[i]);
   cuda::launch(functions[static_cast<size_t>(kernel)], type.blocks,
-               type.threads, type.sharedBytes, compute, arguments);
+               type.threads, type.sharedBytes, compute, arguments.data());
 }
 
 void CudaDevice::matmul(size_t matmul, const void *a, const void *b,

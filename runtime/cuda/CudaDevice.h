@@ -107,6 +107,7 @@ private:
   PinnedMemory pinned; ///< input sets, their scalars, the record
   Module module;
   std::vector<CUfunction> functions; ///< by number of the kernel
+  std::vector<void *> arguments;     ///< of the launch that is made
   CudaMatmuls matmuls;
   DeviceKernels kernels;
   CudaUnitExchange exchange;

@@ -13,23 +13,30 @@
 
 namespace ff::rt::cuda {
 
+/// What the driver and NCCL allocate later, for graphs, kernels that are loaded
+/// when they first run, and connections: about as much as they were seen to
+/// take. Without it they fail where the arena fits just so.
+constexpr size_t besidesArena = size_t{512} << 20;
+
 /// The bytes to allocate, once it is known that they are there.
 static size_t fitting(size_t bytes, const std::string &deviceName) {
   size_t free = 0, total = 0;
   check(libraries().cuda->memGetInfo(&free, &total), "cuMemGetInfo");
-  if (bytes > free)
-    fail("a rank needs {} bytes on its GPU ({}), which has {} of {} bytes "
-         "free; fix: more ranks on the shard axis, a smaller micro_batch, or "
-         "what ff-compile --plan proposes for device_memory",
-         bytes, deviceName, free, total);
+  if (bytes + besidesArena > free)
+    fail(
+        "a rank needs {} bytes on its GPU ({}), and {} more for what graphs, "
+        "matmuls and NCCL take there; {} of {} bytes are free; fix: more ranks "
+        "on the shard axis, a smaller micro_batch, or what ff-compile --plan "
+        "proposes for device_memory",
+        bytes, deviceName, besidesArena, free, total);
   return std::max(bytes, arenaAlignment);
 }
 
 DeviceArena::DeviceArena(const Layout &layout, const std::string &deviceName,
-                         Stream &stream)
+                         Stream &stream, Progress &progress)
     : Arena(nullptr, layout.totalBytes),
       memory(fitting(layout.totalBytes, deviceName)), stream(stream),
-      staging(stagingBytes) {
+      progress(progress), staging(stagingBytes) {
   base = reinterpret_cast<char *>(memory.address);
   auto zero = [&](const Region &region) {
     if (region.bytes)
@@ -52,7 +59,7 @@ void DeviceArena::read(const Region &region, size_t begin, size_t count,
     check(libraries().cuda->memcpyDtoHAsync(
               staging.data, address(region) + begin + at, bytes, stream.handle),
           "cuMemcpyDtoHAsync");
-    stream.synchronize();
+    progress.wait(stream);
     body(staging.data, at, bytes);
   }
 }
@@ -65,7 +72,7 @@ void DeviceArena::write(const Region &region, size_t begin, size_t count,
     check(libraries().cuda->memcpyHtoDAsync(address(region) + begin + at,
                                             staging.data, bytes, stream.handle),
           "cuMemcpyHtoDAsync");
-    stream.synchronize();
+    progress.wait(stream);
   }
 }
 

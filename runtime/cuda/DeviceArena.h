@@ -10,7 +10,7 @@
 #define FF_RUNTIME_CUDA_DEVICEARENA_H
 
 #include "runtime/core/Arena.h"
-#include "runtime/cuda/Driver.h"
+#include "runtime/cuda/Progress.h"
 
 namespace ff::rt::cuda {
 
@@ -19,9 +19,10 @@ namespace ff::rt::cuda {
 class DeviceArena final : public Arena {
 public:
   /// `stream` orders what the host reads and writes with the work on it. An
-  /// Error where the device has less memory free.
+  /// Error where the device has less memory free, with some for what CUDA and
+  /// NCCL take.
   DeviceArena(const Layout &layout, const std::string &deviceName,
-              Stream &stream);
+              Stream &stream, Progress &progress);
 
   void read(const Region &region, size_t begin, size_t count,
             const Reader &body) const override;
@@ -35,6 +36,7 @@ public:
 private:
   DeviceMemory memory;
   Stream &stream;
+  Progress &progress; ///< waits end
   PinnedMemory staging;
 };
 

@@ -10,6 +10,7 @@
 #include "runtime/core/Error.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 namespace ff::rt::cuda {
@@ -45,6 +46,10 @@ NcclCommunicator::NcclCommunicator(const LaunchInfo &info, MeshShape mesh,
       progress(timeoutSeconds, [this] { return asyncError(); }), store(store) {
   if (!store)
     return;
+  const char *mixing = std::getenv("NCCL_GRAPH_MIXING_SUPPORT");
+  if (mixing && std::string(mixing) == "0")
+    fail("NCCL_GRAPH_MIXING_SUPPORT=0 forbids collectives beside those of CUDA "
+         "graphs, which this trainer has; fix: unset it, or set it to 1");
   const NcclApi &nccl = *libraries().nccl;
   ncclUniqueId id{};
   const std::string key = "nccl/id";
@@ -76,8 +81,10 @@ NcclCommunicator::~NcclCommunicator() {
       libraries().nccl->commDestroy(comm);
 }
 
-void NcclCommunicator::attach(CUdeviceptr address, CUdeviceptr progressWord) {
+void NcclCommunicator::attach(CUdeviceptr address, CUdeviceptr progressWord,
+                              Stream *stream) {
   buffer = address;
+  compute = stream;
   progress.attach(progressWord);
 }
 
@@ -99,8 +106,13 @@ std::string NcclCommunicator::asyncError() const {
   return "";
 }
 
-/// Up to exchangeBytes of every rank of the world, in the order of ranks.
-void NcclCommunicator::gatherBytes(const char *mine, char *all, size_t bytes) {
+/// Up to exchangeBytes of every rank of `comm`, in the order of ranks.
+void NcclCommunicator::gatherBytes(const char *mine, char *all, size_t bytes,
+                                   ncclComm_t comm, int ranks) {
+  if (compute) {
+    compute->record(computed);
+    stream.after(computed);
+  }
   const CudaApi &api = *libraries().cuda;
   CUdeviceptr others = buffer + exchangeBytes;
   check(api.memcpyHtoDAsync(buffer, mine, bytes, stream.handle),
@@ -108,12 +120,12 @@ void NcclCommunicator::gatherBytes(const char *mine, char *all, size_t bytes) {
   progress.begin("the exchange of the hosts", stream);
   check(libraries().nccl->allGather(reinterpret_cast<void *>(buffer),
                                     reinterpret_cast<void *>(others), bytes,
-                                    ncclUint8, worldComm, stream.handle),
+                                    ncclUint8, comm, stream.handle),
         "ncclAllGather");
   progress.end(stream);
   // First, since a copy to memory that is not pinned waits without an end.
   progress.wait(stream);
-  check(api.memcpyDtoHAsync(all, others, bytes * static_cast<size_t>(world()),
+  check(api.memcpyDtoHAsync(all, others, bytes * static_cast<size_t>(ranks),
                             stream.handle),
         "cuMemcpyDtoHAsync");
   progress.wait(stream);
@@ -133,7 +145,7 @@ std::vector<std::string> NcclCommunicator::exchange(const std::string &mine) {
   std::copy_n(mine.begin(), std::min(mine.size(), room),
               first.begin() + sizeof size);
   std::string heads(head * ranks, '\0');
-  gatherBytes(first.data(), heads.data(), head);
+  gatherBytes(first.data(), heads.data(), head, worldComm, world());
   std::vector<std::string> all(ranks);
   size_t longest = 0;
   for (size_t i = 0; i < ranks; ++i) {
@@ -147,7 +159,7 @@ std::vector<std::string> NcclCommunicator::exchange(const std::string &mine) {
     size_t bytes = std::min(exchangeBytes, longest - at);
     if (at < mine.size())
       mine.copy(piece.data(), bytes, at);
-    gatherBytes(piece.data(), pieces.data(), bytes);
+    gatherBytes(piece.data(), pieces.data(), bytes, worldComm, world());
     for (size_t i = 0; i < ranks; ++i)
       if (at < all[i].size())
         std::memcpy(all[i].data() + at, pieces.data() + i * bytes,
@@ -190,20 +202,20 @@ NcclCommunicator::exchangeByStore(const std::string &mine) {
 }
 
 void NcclCommunicator::allGather(const std::vector<GatherPart> &parts) {
-  if (!store)
+  if (!shardComm)
     return;
-  // Through the exchange of all: the ranks of the own shard axis are those with
-  // the same replicate index.
+  auto ranks = static_cast<size_t>(mesh.shard);
+  std::vector<char> pieces(exchangeBytes * ranks);
   for (const GatherPart &part : parts) {
     char *data = static_cast<char *>(part.buffer);
-    auto self = static_cast<size_t>(shardIndex());
-    std::vector<std::string> all = exchange(
-        std::string(data + self * part.bytesPerRank, part.bytesPerRank));
-    for (int64_t i = 0; i < mesh.shard; ++i) {
-      const std::string &bytes =
-          all[static_cast<size_t>(replicateIndex() * mesh.shard + i)];
-      std::copy(bytes.begin(), bytes.end(),
-                data + static_cast<size_t>(i) * part.bytesPerRank);
+    size_t own = static_cast<size_t>(shardIndex()) * part.bytesPerRank;
+    for (size_t at = 0; at < part.bytesPerRank; at += exchangeBytes) {
+      size_t bytes = std::min(exchangeBytes, part.bytesPerRank - at);
+      gatherBytes(data + own + at, pieces.data(), bytes, shardComm,
+                  static_cast<int>(mesh.shard));
+      for (size_t i = 0; i < ranks; ++i)
+        std::memcpy(data + i * part.bytesPerRank + at,
+                    pieces.data() + i * bytes, bytes);
     }
   }
 }

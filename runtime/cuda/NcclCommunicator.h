@@ -15,9 +15,10 @@
 
 namespace ff::rt::cuda {
 
-/// The communicators of the world and of the axes of the mesh. All collectives
-/// run on one stream, in the order in which they are called, which is the same
-/// on every rank: two communicators never wait for each other.
+/// The communicators of the world and of the axes of the mesh. Collectives run
+/// in the order in which they are called, which is the same on every rank: on
+/// one stream, or within graphs on the compute stream, which exchange()
+/// follows. So two communicators never wait for each other.
 class NcclCommunicator final : public Communicator {
 public:
   /// `store` is null where there is one rank. The device is current.
@@ -30,8 +31,9 @@ public:
   std::vector<std::string> exchange(const std::string &mine) override;
 
   /// Device memory for exchange(), exchangeBytes of each rank and one more;
-  /// 0: none, then it goes through the store.
-  void attach(CUdeviceptr buffer, CUdeviceptr progressWord);
+  /// 0: none, then it goes through the store. `compute` is the stream of graphs
+  /// with collectives in them, or null.
+  void attach(CUdeviceptr buffer, CUdeviceptr progressWord, Stream *compute);
 
   /// Null where the axis has one rank.
   ncclComm_t of(Axis axis) const {
@@ -45,12 +47,15 @@ public:
 
 private:
   std::string asyncError() const;
-  void gatherBytes(const char *mine, char *all, size_t bytes);
+  void gatherBytes(const char *mine, char *all, size_t bytes, ncclComm_t comm,
+                   int ranks);
   std::vector<std::string> exchangeByStore(const std::string &mine);
 
   RankStore *store;
   int64_t exchanges = 0; ///< through the store
   CUdeviceptr buffer = 0;
+  Stream *compute = nullptr;
+  Event computed;
   ncclComm_t worldComm = nullptr, shardComm = nullptr, replicateComm = nullptr;
 };
 

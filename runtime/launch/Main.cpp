@@ -35,6 +35,23 @@ void printLayout(const Metadata &metadata, const Options &options,
                   .c_str());
 }
 
+/// What decides how collectives are launched must be the same on every rank: a
+/// launcher may have started them with other flags.
+void checkSameOptions(const Options &options, Communicator &comm) {
+  auto flags = [&](bool graphs, bool profile, bool sample) {
+    return fmt::format("{}{}{}", graphs ? "" : " --no-graphs",
+                       profile ? " --profile" : "", sample ? " --sample" : "");
+  };
+  std::string mine = flags(options.graphs, options.profile, options.sample);
+  std::vector<std::string> all = comm.exchange(mine);
+  for (size_t rank = 0; rank < all.size(); ++rank)
+    if (all[rank] != all[0])
+      fail(
+          "rank 0 was started with the flags '{}', rank {} with '{}'; fix: the "
+          "same flags on every rank",
+          all[0], rank, all[rank]);
+}
+
 void runRank(const Metadata &metadata, const Options &options,
              const LaunchInfo &info, const ff_entry *entries,
              int32_t numEntries, Backend &backend) {
@@ -52,6 +69,7 @@ void runRank(const Metadata &metadata, const Options &options,
     backend.timeoutSeconds = options.collectiveTimeout;
     std::unique_ptr<Communicator> comm =
         backend.connect(info, mesh, store.get());
+    checkSameOptions(options, *comm);
     RunSetup setup{metadata, options, backend, *comm, entries, numEntries};
     // Here, where the communicator still is: to destroy it waits for what runs.
     orFatal([&] {
