@@ -32,9 +32,10 @@ struct ComponentParam {
   // Dtypes; see Precision.cpp.
   mlir::Type storage, compute, gather, master, reduce;
 
-  SourceAttr source;              ///< null: the initialiser
-  SmallVector<Attribute> patches; ///< PatchAttrs, in the order of the spec
-  std::string fileDtype;          ///< of the source, or stated; empty: unknown
+  SourceAttr source; ///< null: the initialiser
+  llvm::SmallVector<mlir::Attribute>
+      patches;           ///< PatchAttrs, in the order of the spec
+  std::string fileDtype; ///< of the source, or stated; empty: unknown
   /// Of a weight of fp8 or int8: the parameter with its scale, or empty.
   std::string scaleName;
   std::string saveName; ///< in the saved model; empty: it is not saved

@@ -18,7 +18,9 @@
 #include "frontend/Importer.h"
 #include "frontend/WeightReader.h"
 
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -75,6 +77,18 @@ private:
 };
 
 } // namespace
+
+/// The file in a folder of PEFT or diffusers; another path as it is.
+static std::string fileOfAdapter(StringRef path) {
+  for (StringRef name :
+       {"adapter_model.safetensors", "pytorch_lora_weights.safetensors"}) {
+    SmallString<128> file(path);
+    llvm::sys::path::append(file, name);
+    if (llvm::sys::fs::exists(file))
+      return file.str().str();
+  }
+  return path.str();
+}
 
 static std::string mangle(StringRef path) {
   std::string text = path.str();
@@ -252,7 +266,7 @@ bool Folder::fold(const Node &entry, const std::string &path) {
   loc = entry.get("path")->loc;
   if (const Node *node = entry.get("strength"))
     strength = node->number;
-  if (!readWeightFiles(path, loc, file.files, diags))
+  if (!readWeightFiles(fileOfAdapter(path), loc, file.files, diags))
     return false;
   sortAdapterTensors(file);
   readAdapterConfig(llvm::sys::fs::is_directory(path)
@@ -338,8 +352,8 @@ bool Importer::addSetWeights(const ComponentInfo &info, WeightFiles &files) {
     if (!path)
       continue;
     AdapterFile adapter;
-    if (!readWeightFiles(spec.resolvePath(path->string), path->loc,
-                         adapter.files, diags))
+    if (!readWeightFiles(fileOfAdapter(spec.resolvePath(path->string)),
+                         path->loc, adapter.files, diags))
       return false;
     sortAdapterTensors(adapter);
     for (const auto &[layerPath, layer] : adapter.layers) {

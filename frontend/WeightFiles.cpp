@@ -255,7 +255,7 @@ void FilesReader::readHeaders() {
       files.tensors.push_back({std::move(tensor.name), number,
                                std::move(tensor.dtype),
                                llvm::to_vector_of<int64_t, 4>(tensor.shape),
-                               tensor.begin, tensor.end});
+                               tensor.begin, tensor.end, /*pieces=*/{}});
   }
   if (!failed && !files.index.empty())
     checkIndex();

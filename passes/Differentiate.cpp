@@ -54,6 +54,8 @@ struct Contributions {
   SmallVector<Slice> slices;
   /// Those of a parameter in bf16 or f16 are added up in f32 (V6).
   bool wide = false;
+  /// ... or in the dtype in which it is reduced, where that is wider.
+  Type reduce;
 
   void add(OpBuilder &b, Value grad) {
     if (whole)
@@ -88,8 +90,12 @@ Value convertTo(OpBuilder &b, Value value, Type dtype) {
 }
 
 Value Contributions::widen(OpBuilder &b, Value grad) const {
-  Type dtype = getElementTypeOrSelf(grad);
-  return wide ? convertTo(b, grad, numberTypeOf(dtype)) : grad;
+  if (!wide)
+    return grad;
+  Type dtype = numberTypeOf(getElementTypeOrSelf(grad));
+  if (reduce && reduce.getIntOrFloatBitWidth() > dtype.getIntOrFloatBitWidth())
+    dtype = reduce;
+  return convertTo(b, grad, dtype);
 }
 
 /// Gradients of a parameter may arrive in its reduction dtype, which is wider.
@@ -122,8 +128,11 @@ private:
   bool isOfParameter(Value value);
   Contributions &at(llvm::DenseMap<Value, Contributions> &grads, Value value) {
     auto [it, fresh] = grads.try_emplace(value);
-    if (fresh)
+    if (fresh) {
       it->second.wide = isOfParameter(value);
+      if (auto param = value.getDefiningOp<ParamOp>())
+        it->second.reduce = lookupParameter(param.getParam()).getReduceDtype();
+    }
     return it->second;
   }
   ParameterOp lookupParameter(SymbolRefAttr ref) {

@@ -63,7 +63,8 @@ DeviceAttention::DeviceAttention(Operation *op, double scale, bool causal)
 
 LogicalResult DeviceAttention::verify() const {
   if (element.isF64())
-    return op->emitOpError("has no device code for f64: use f32");
+    return op->emitOpError("has no device code for f64; fix: "
+                           "compute_dtype = \"fp32\", or --target=cpu");
   if (sizes.dim > kMostDim)
     return op->emitOpError()
            << "has device code for head dims up to " << kMostDim << ", not "

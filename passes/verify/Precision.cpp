@@ -177,6 +177,9 @@ private:
     bool mayBeKept = llvm::is_contained(policy.keeps, storage);
     if (!policy.compute || (mayBeKept && gather == storage))
       return success();
+    // ... or, where mixed_dtype has widened its storage, as it was kept.
+    if (policy.widens && llvm::is_contained(policy.keeps, gather))
+      return success();
     Type want =
         bitsOf(storage) < bitsOf(policy.compute) ? storage : policy.compute;
     if (gather != want)

@@ -84,7 +84,6 @@ public:
   /// Sums gradients over the replicas. The gradients are complete after it.
   virtual StepSums finishStep() = 0;
   virtual GradientStats gradientStats() = 0;
-  virtual void scaleGradients(double scale) = 0;
   /// Optimizer step number `step` (from 1), with gradients times `gradScale`.
   virtual void update(int64_t step, double lr, double gradScale) = 0;
 

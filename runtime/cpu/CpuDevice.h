@@ -46,9 +46,6 @@ public:
   void beginStep() override;
   StepSums finishStep() override;
   GradientStats gradientStats() override { return optimizer.gradientStats(); }
-  void scaleGradients(double scale) override {
-    optimizer.scaleGradients(scale);
-  }
   void update(int64_t step, double lr, double gradScale) override {
     optimizer.update(step, lr, gradScale);
   }

@@ -89,19 +89,6 @@ void Optimizer::startEma() {
   }
 }
 
-void Optimizer::scaleGradients(double scale) {
-  for (const OwnedPiece &piece : owned) {
-    const GroupLayout &place = layout.groups[piece.group];
-    if (!metadata.groups[piece.group].trainable)
-      continue;
-    for (int64_t i = piece.sliceBegin; i < piece.sliceBegin + piece.count; ++i)
-      if (place.gradDtype == FF_F64)
-        *at<double>(place.grad, i) *= scale;
-      else
-        *at<float>(place.grad, i) *= static_cast<float>(scale);
-  }
-}
-
 GradientStats Optimizer::gradientStats() const {
   GradientStats result;
   std::vector<BlockStats> blocks;

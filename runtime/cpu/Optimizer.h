@@ -27,7 +27,6 @@ public:
   /// Of the gradients that this rank counts: all shards of one replica count
   /// together, and shard 0 alone counts what is not sharded.
   GradientStats gradientStats() const;
-  void scaleGradients(double scale);
 
   /// Optimizer step number `step` (from 1), with gradients times `gradScale`.
   void update(int64_t step, double lr, double gradScale);

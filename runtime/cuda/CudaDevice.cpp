@@ -283,10 +283,6 @@ StepSums CudaDevice::finishStep() {
   return {record.lossSum, record.weightSum};
 }
 
-void CudaDevice::scaleGradients(double scale) {
-  kernels.scaleGradients(scale, compute);
-}
-
 void CudaDevice::update(int64_t step, double lr, double gradScale) {
   const OptimizerPolicy &policy = *metadata.optimizer;
   auto count = static_cast<double>(step);

@@ -66,7 +66,6 @@ public:
   void beginStep() override;
   StepSums finishStep() override;
   GradientStats gradientStats() override { return stats; }
-  void scaleGradients(double scale) override;
   void update(int64_t step, double lr, double gradScale) override;
   void mastersChanged() override;
   void startEma() override;

@@ -120,8 +120,8 @@ struct DeviceKernels::State {
     for (const char *name :
          {"ff_adamw_f32_f32", "ff_adamw_bf16_f32", "ff_adamw_f16_f32",
           "ff_adamw_f32_f64", "ff_adamw_bf16_f64", "ff_adamw_f16_f64",
-          "ff_adamw_f64_f64", "ff_scale_gradients", "ff_start_ema",
-          "ff_gradient_stats", "ff_finish_stats"})
+          "ff_adamw_f64_f64", "ff_start_ema", "ff_gradient_stats",
+          "ff_finish_stats"})
       add(optimizer, name);
   }
 
@@ -334,11 +334,6 @@ void DeviceKernels::gradientStats(CUdeviceptr record, const Stream &stream) {
   int64_t count = state->statsBlocks;
   void *arguments[] = {&partials, &count, &record};
   state->launchOn("ff_finish_stats", 1, finishThreads, stream, arguments);
-}
-
-void DeviceKernels::scaleGradients(double scale, const Stream &stream) {
-  state->run("ff_scale_gradients", state->updateBlocks, stream, state->pieces,
-             state->count, scale);
 }
 
 void DeviceKernels::adamw(const AdamWScalars &scalars, const Stream &stream) {

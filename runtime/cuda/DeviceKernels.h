@@ -94,8 +94,6 @@ public:
                   const Stream &stream);
   /// Sum of squares and non-finite elements of all pieces in the norm.
   void gradientStats(CUdeviceptr record, const Stream &stream);
-  /// grad *= scale, of all pieces.
-  void scaleGradients(double scale, const Stream &stream);
   /// One AdamW step of all pieces, with EMA and copy: one launch for each
   /// combination of dtypes.
   void adamw(const AdamWScalars &scalars, const Stream &stream);

@@ -43,13 +43,15 @@ ncclDataType_t ncclType(DType dtype) {
 NcclCommunicator::NcclCommunicator(const LaunchInfo &info, MeshShape mesh,
                                    RankStore *store, double timeoutSeconds)
     : Communicator(info.rank, mesh),
-      progress(timeoutSeconds, [this] { return asyncError(); }), store(store) {
+      progress(timeoutSeconds, [this] { return asyncError(); }), store(store),
+      timeoutSeconds(timeoutSeconds) {
   if (!store)
     return;
   const char *mixing = std::getenv("NCCL_GRAPH_MIXING_SUPPORT");
   if (mixing && std::string(mixing) == "0")
     fail("NCCL_GRAPH_MIXING_SUPPORT=0 forbids collectives beside those of CUDA "
          "graphs, which this trainer has; fix: unset it, or set it to 1");
+  Deadline deadline(timeoutSeconds, "the start of NCCL");
   const NcclApi &nccl = *libraries().nccl;
   ncclUniqueId id{};
   const std::string key = "nccl/id";
@@ -170,6 +172,7 @@ std::vector<std::string> NcclCommunicator::exchange(const std::string &mine) {
 
 std::vector<std::string>
 NcclCommunicator::exchangeByStore(const std::string &mine) {
+  Deadline deadline(timeoutSeconds, "the exchange of the hosts");
   std::string prefix = fmt::format("exchange/{}/", exchanges++);
   auto keyOf = [&](int index) { return prefix + std::to_string(index); };
   auto get = [&](const std::string &key) {

@@ -52,6 +52,7 @@ private:
   std::vector<std::string> exchangeByStore(const std::string &mine);
 
   RankStore *store;
+  double timeoutSeconds;
   int64_t exchanges = 0; ///< through the store
   CUdeviceptr buffer = 0;
   Stream *compute = nullptr;

@@ -16,6 +16,26 @@
 
 namespace ff::rt::cuda {
 
+Deadline::Deadline(double seconds, std::string what)
+    : timer([this, seconds, what = std::move(what)] {
+        std::unique_lock<std::mutex> lock(mutex);
+        if (!over.wait_for(lock, std::chrono::duration<double>(seconds),
+                           [this] { return done; }))
+          fatal(fmt::format("no progress for {:.0f} s, in {}; fix: look at the "
+                            "other ranks, whose last messages say where they "
+                            "are; --timeout gives them longer",
+                            seconds, what));
+      }) {}
+
+Deadline::~Deadline() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    done = true;
+  }
+  over.notify_all();
+  timer.join();
+}
+
 Progress::Progress(double timeoutSeconds, std::function<std::string()> errorOf)
     : timeout(timeoutSeconds), errorOf(std::move(errorOf)) {}
 

@@ -11,11 +11,29 @@
 
 #include "runtime/cuda/Driver.h"
 
+#include <condition_variable>
 #include <functional>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace ff::rt::cuda {
+
+/// Ends all ranks with a message unless it is destroyed in time: for calls that
+/// wait for other ranks without an end of their own.
+class Deadline {
+public:
+  Deadline(double seconds, std::string what);
+  ~Deadline();
+  Deadline(const Deadline &) = delete;
+
+private:
+  std::mutex mutex;
+  std::condition_variable over;
+  bool done = false;
+  std::thread timer; // last: it uses all of the above
+};
 
 /// Waits of the host for the device, which end: with an Error where NCCL has
 /// failed, or where nothing moves for too long. Then it names the collective

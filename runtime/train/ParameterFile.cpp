@@ -88,13 +88,28 @@ void eachPiece(const ParameterFile &file, const std::vector<OwnedPiece> &pieces,
   }
 }
 
+/// A copy of f32 or f64 elements, times `scale`.
+static const char *scaleElements(DType dtype, const char *from, double scale,
+                                 int64_t count, std::vector<char> &scaled) {
+  size_t size = dtypeSize(dtype);
+  scaled.assign(from, from + static_cast<size_t>(count) * size);
+  if (dtype == FF_F64)
+    for (int64_t i = 0; i < count; ++i)
+      reinterpret_cast<double *>(scaled.data())[i] *= scale;
+  else
+    for (int64_t i = 0; i < count; ++i)
+      reinterpret_cast<float *>(scaled.data())[i] *= static_cast<float>(scale);
+  return scaled.data();
+}
+
 std::vector<Span> writePieces(const ParameterFile &file,
                               const std::string &path, const Metadata &metadata,
                               const Layout &layout, const Arena &arena,
-                              const std::vector<OwnedPiece> &pieces) {
+                              const std::vector<OwnedPiece> &pieces,
+                              double scale) {
   DurableFile out(path, false);
   std::vector<Span> spans;
-  std::vector<char> staging;
+  std::vector<char> staging, scaled;
   eachPiece(file, pieces, [&](size_t index, const OwnedPiece &piece) {
     const PlannedTensor &tensor = file.plan.tensors()[index];
     auto [region, dtype] =
@@ -109,6 +124,8 @@ std::vector<Span> writePieces(const ParameterFile &file,
         arena, region, dtype, piece.sliceBegin, piece.count,
         [&, dtype = dtype](int64_t first, int64_t count, const char *from) {
           size_t at = offset + static_cast<size_t>(first) * size;
+          if (scale != 1.0)
+            from = scaleElements(dtype, from, scale, count, scaled);
           overflow =
               std::max(overflow, writeElements(out, at, tensor.dtype, dtype,
                                                from, count, staging));

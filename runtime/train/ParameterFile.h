@@ -44,11 +44,13 @@ void eachPiece(
     const ParameterFile &file, const std::vector<OwnedPiece> &pieces,
     const std::function<void(size_t tensor, const OwnedPiece &piece)> &body);
 
-/// Writes these pieces to the file, and syncs it. Returns what was written.
+/// Writes these pieces to the file, times `scale`, and syncs it. Returns what
+/// was written.
 std::vector<Span> writePieces(const ParameterFile &file,
                               const std::string &path, const Metadata &metadata,
                               const Layout &layout, const Arena &arena,
-                              const std::vector<OwnedPiece> &pieces);
+                              const std::vector<OwnedPiece> &pieces,
+                              double scale = 1.0);
 
 /// Reads the own part of every tensor of the file into `target`. An Error where
 /// the tensors of the file are not those of the plan.

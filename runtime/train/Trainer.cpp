@@ -293,11 +293,8 @@ Trainer::StepResult Trainer::step() {
   metrics.loss = total.lossSum / parts;
   // Of a program with a count the gradients are still those of the sum.
   double gradScale = weighted ? 1.0 / parts : 1.0;
-  if (!setup.options.dumpGradients.empty() && firstStep) {
+  if (!setup.options.dumpGradients.empty() && firstStep)
     dumpGradients(gradScale);
-    total.sumOfSquares *= gradScale * gradScale;
-    gradScale = 1.0;
-  }
   firstStep = false;
   metrics.gradNorm = std::sqrt(total.sumOfSquares) * gradScale;
   bool finite = std::isfinite(metrics.gradNorm) && std::isfinite(metrics.loss);
@@ -323,19 +320,17 @@ Trainer::StepResult Trainer::step() {
   return result;
 }
 
-/// Scales the slices of this rank in place: what is written is the gradient of
-/// the loss.
+/// What is written is the gradient of the loss, and what is trained with stays
+/// as it is: a run with a dump is the run without.
 void Trainer::dumpGradients(double scale) {
   const std::string &path = setup.options.dumpGradients;
-  if (scale != 1.0)
-    ctx.device->scaleGradients(scale);
   ParameterFile file =
       stateFile(metadata, ctx.layout, path, StateKind::Gradient);
   if (comm.rank == 0)
     file.plan.create(path);
   comm.barrier();
   writePieces(file, path, metadata, ctx.layout, ctx.arena,
-              writtenPieces(metadata, ctx.layout, comm.mesh, comm.rank));
+              writtenPieces(metadata, ctx.layout, comm.mesh, comm.rank), scale);
   comm.barrier();
 }
 

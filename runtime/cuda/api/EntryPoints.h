@@ -61,6 +61,7 @@
   X(moduleUnload, cuModuleUnload, (CUmodule module))                                                        \
   X(moduleGetFunction, cuModuleGetFunction, (CUfunction *function, CUmodule module, const char *name))      \
   X(funcSetAttribute, cuFuncSetAttribute, (CUfunction function, int attribute, int value))                  \
+  X(launchHostFunc, cuLaunchHostFunc, (CUstream stream, CUhostFn function, void *data))                     \
   X(launchKernel, cuLaunchKernel, (CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes, CUstream stream, void **arguments, void **extra)) \
   X(graphInstantiate, cuGraphInstantiateWithFlags, (CUgraphExec *exec, CUgraph graph, unsigned long long flags)) \
   X(graphLaunch, cuGraphLaunch, (CUgraphExec exec, CUstream stream))                                        \

@@ -130,18 +130,6 @@ inline void adamw(const DevicePiece *pieces, int64_t count,
   });
 }
 
-template <typename Grad> inline void scale(const Chunk &chunk, double factor) {
-  Grad *grad = global<Grad>(chunk.piece->grad);
-  Grad by = static_cast<Grad>(factor);
-  forEachPack(chunk, [&](int64_t i, auto n) {
-    Grad values[decltype(n)::value];
-    loadPack(grad + i, values);
-    for (Grad &value : values)
-      value *= by;
-    storePack(grad + i, values);
-  });
-}
-
 struct Stats {
   double sum;
   int64_t nonfinite;
@@ -216,15 +204,6 @@ FF_ADAMW(f32_f64, float, double, float)
 FF_ADAMW(bf16_f64, Bf16, double, float)
 FF_ADAMW(f16_f64, F16, double, float)
 FF_ADAMW(f64_f64, double, double, double)
-
-FF_KERNEL ff_scale_gradients(const DevicePiece *pieces, int64_t count,
-                             double factor) {
-  Chunk chunk = updateChunkOf(pieces, count);
-  if (chunk.piece->gradDtype == FF_F64)
-    scale<double>(chunk, factor);
-  else
-    scale<float>(chunk, factor);
-}
 
 FF_KERNEL ff_start_ema(const DevicePiece *pieces, int64_t count) {
   Chunk chunk = updateChunkOf(pieces, count);

@@ -13,7 +13,7 @@ func.func @wide(%a: tensor<8xf64>) -> tensor<8xf64> {
 // -----
 
 func.func @attention_of_f64(%q: tensor<1x4x2x8xf64>) -> tensor<1x4x2x8xf64> {
-  // expected-error @+1 {{'ff.attention' op has no device code for f64: use f32}}
+  // expected-error @+1 {{'ff.attention' op has no device code for f64; fix: compute_dtype = "fp32", or --target=cpu}}
   %o, %l = ff.attention %q, %q, %q {scale = 0.5 : f64} : (tensor<1x4x2x8xf64>, tensor<1x4x2x8xf64>, tensor<1x4x2x8xf64>) -> (tensor<1x4x2x8xf64>, tensor<1x2x4xf64>)
   return %o : tensor<1x4x2x8xf64>
 }

@@ -203,18 +203,6 @@ TEST_F(Updates, AdamWIsTheHosts) {
   expectDevice();
 }
 
-TEST_F(Updates, GradientsAreScaled) {
-  fillAndUpload();
-  all->scaleGradients(0.1, *stream);
-  for (Piece &piece : pieces)
-    for (int64_t i = 0; i < piece.count; ++i)
-      if (piece.grad == FF_F64)
-        reinterpret_cast<double *>(piece.g.data())[i] *= 0.1;
-      else
-        reinterpret_cast<float *>(piece.g.data())[i] *= 0.1f;
-  expectDevice();
-}
-
 TEST_F(Updates, EmaStartsAtTheMaster) {
   fillAndUpload();
   all->startEma(*stream);
@@ -272,7 +260,6 @@ TEST_F(Updates, StatsAreThoseOfThePiecesInTheNorm) {
 TEST_F(Updates, NothingIsTrained) {
   all = std::make_unique<DeviceKernels>(std::vector<TrainedPiece>(), 0, 0);
   all->adamw({}, *stream);
-  all->scaleGradients(2, *stream);
   all->startEma(*stream);
   all->gradientStats(record.address, *stream);
   stream->synchronize();
