@@ -259,7 +259,7 @@ void AttentionOp::buildBackward(OpBuilder &b, ArrayRef<Value> g,
   auto backward = b.create<AttentionBackwardOp>(
       getLoc(), getQuery().getType(), getKey().getType(), getValue().getType(),
       getQuery(), getKey(), getValue(), getResult(), getLse(), g[0],
-      getScaleAttr(), getCausalAttr());
+      getMask(), getScaleAttr(), getCausalAttr());
   for (int i = 0; i < 3; ++i)
     if (wanted[i])
       grads[i] = backward->getResult(i);

@@ -21,6 +21,11 @@ const ModuleDecl::ConfigDecl *ModuleDecl::findConfig(StringRef name) const {
   return it == config.end() ? nullptr : &*it;
 }
 
+const Node *ModuleDecl::published(StringRef key) const {
+  const Node *section = table->get("published");
+  return section && section->isTable() ? section->get(key) : nullptr;
+}
+
 Param *ModuleType::findParam(StringRef name) {
   auto it = llvm::find_if(params, [&](Param &p) { return p.name == name; });
   return it == params.end() ? nullptr : &*it;
@@ -70,19 +75,28 @@ bool ModuleTable::parseConfigDecl(ModuleDecl &decl) {
   if (config->isArray()) {
     for (const auto &item : config->items)
       if (item->isString())
-        decl.config.push_back({item->string, item->loc, nullptr});
+        decl.config.push_back({item->string, item->loc, nullptr, nullptr});
     return true;
   }
   for (const Entry &entry : config->entries) {
-    bool required = entry.value->isTable() && entry.value->entries.empty();
-    if (entry.value->isTable() && !required) {
-      diags.error(entry.value->loc, "the default of '" + entry.key +
-                                        "' must be a plain value, or {} for "
-                                        "none");
-      return false;
+    const Node *value = entry.value.get(), *from = nullptr;
+    if (value->isTable()) {
+      for (const Entry &key : value->entries)
+        if ((key.key != "default" || key.value->isTable()) &&
+            (key.key != "from" || !key.value->isString())) {
+          diags.error(key.keyLoc, "the default of '" + entry.key +
+                                      "' must be a plain value, {} for none, "
+                                      "or { from = EXPRESSION, default = "
+                                      "VALUE }");
+          return false;
+        }
+      from = value->get("from");
+      value = value->get("default");
     }
-    decl.config.push_back(
-        {entry.key, entry.keyLoc, required ? nullptr : entry.value.get()});
+    ExprPtr expr = from ? parseExpression(*from, diags) : nullptr;
+    if (from && !expr)
+      return false;
+    decl.config.push_back({entry.key, entry.keyLoc, value, std::move(expr)});
   }
   return true;
 }
@@ -148,15 +162,144 @@ static bool matchDefault(const Val &fallback, ConfigValue &given,
   return false;
 }
 
+/// The names of values in an expression.
+static void collectNames(const Expr &expr, std::vector<StringRef> &names) {
+  if (expr.kind == Expr::Kind::Name && expr.text != "pi")
+    names.push_back(expr.text);
+  bool isCall = expr.kind == Expr::Kind::Call; // of a builtin
+  for (const ExprPtr &operand : llvm::drop_begin(expr.operands, isCall ? 1 : 0))
+    if (operand)
+      collectNames(*operand, names);
+  for (const Keyword &keyword : expr.keywords)
+    collectNames(*keyword.value, names);
+}
+
+static bool isNamedBy(const ModuleDecl &decl, StringRef field) {
+  return llvm::any_of(decl.config, [&](auto &config) {
+    std::vector<StringRef> names;
+    if (config.from)
+      collectNames(*config.from, names);
+    return llvm::is_contained(names, field);
+  });
+}
+
+static bool isListed(const Node *list, StringRef name) {
+  return list && llvm::any_of(list->items, [&](auto &item) {
+           return item->isString() && item->string == name;
+         });
+}
+
+static std::string textOf(const Val &value) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (value.isString())
+    os << '"' << value.text << '"';
+  else if (value.isBoolean())
+    os << (value.integer ? "true" : "false");
+  else if (value.isInteger())
+    os << value.integer;
+  else if (value.isNumber())
+    os << value.number;
+  else if (value.isList())
+    llvm::interleaveComma(value.items, os << '[',
+                          [&](const Val &item) { os << textOf(item); });
+  else
+    os << describeKind(value);
+  return value.isList() ? text + "]" : text;
+}
+
+/// A field that is no config value: whether it has the one value that is known.
+bool ModuleTable::checkField(const ModuleDecl &decl, StringRef name,
+                             ConfigValue &given) {
+  const Node *fixed = decl.published("fixed");
+  const Node *wanted = fixed && fixed->isTable() ? fixed->get(name) : nullptr;
+  if (!wanted)
+    return true;
+  Val value = valueOf(*wanted, diags);
+  if (value.isError() || textOf(value) == textOf(given.value))
+    return !value.isError();
+  diags
+      .error(given.loc, "module '" + decl.name + "' knows '" + name + "' = " +
+                            textOf(value) + " alone, not " +
+                            textOf(given.value))
+      .note(wanted->loc, "it is declared here");
+  return false;
+}
+
+std::optional<Val>
+ModuleTable::computeConfig(const ModuleDecl &decl,
+                           const ModuleDecl::ConfigDecl &config,
+                           const ConfigArgs &args, ConfigArgs &complete,
+                           SMLoc loc) {
+  std::vector<StringRef> names, absent;
+  if (config.from)
+    collectNames(*config.from, names);
+  Scope scope;
+  for (StringRef name : names) {
+    if (auto it = complete.find(name); it != complete.end()) {
+      it->second.used = true;
+      scope.variables[name] = it->second.value;
+    } else if (auto given = args.find(name); given != args.end()) {
+      scope.variables[name] = given->second.value;
+    } else if (!llvm::is_contained(absent, name)) {
+      absent.push_back(name);
+    }
+  }
+  if (config.from && absent.empty()) {
+    Val value = Evaluator(diags, nullptr, scope).evaluate(*config.from);
+    ConfigValue computed{value, config.from->loc};
+    if (value.isError() ||
+        (config.fallback && !matchDefault(valueOf(*config.fallback, diags),
+                                          computed, config.name, diags)))
+      return std::nullopt;
+    return computed.value;
+  }
+  if (config.fallback)
+    return valueOf(*config.fallback, diags);
+  auto report = diags.error(loc, "module '" + decl.name +
+                                     "' needs the config value '" +
+                                     config.name + "'");
+  if (config.from)
+    report.note(config.loc, "it is computed here, from " + quotedList(absent) +
+                                (absent.size() == 1
+                                     ? ", which is not given either"
+                                     : ", which are not given either"));
+  else
+    report.note(config.loc, "it is declared here, without a default");
+  return std::nullopt;
+}
+
 bool ModuleTable::completeConfig(const ModuleDecl &decl, ConfigArgs &args,
                                  SMLoc loc) {
   bool ok = true;
+  std::vector<StringRef> strange;
+  SMLoc firstStrange;
   for (auto &[name, value] : args) {
     const ModuleDecl::ConfigDecl *known = decl.findConfig(name);
+    bool isNamed = isNamedBy(decl, name);
+    if ((known || isNamed) && value.isPublished && value.value.isNone()) {
+      diags.error(value.loc, "a config value cannot be an object");
+      ok = false;
+      continue;
+    }
     if (known) {
       if (known->fallback)
         ok &=
             matchDefault(valueOf(*known->fallback, diags), value, name, diags);
+      continue;
+    }
+    const Node *fixed = decl.published("fixed");
+    if (isNamed || (fixed && fixed->get(name))) {
+      ok &= checkField(decl, name, value);
+      continue;
+    }
+    if (isListed(decl.published("ignored"), name))
+      continue;
+    if (value.isPublished && decl.table->get("published")) {
+      if (strange.empty() ||
+          value.loc.getPointer() < firstStrange.getPointer())
+        firstStrange = value.loc;
+      strange.push_back(name);
       continue;
     }
     ok = false;
@@ -171,20 +314,24 @@ bool ModuleTable::completeConfig(const ModuleDecl &decl, ConfigArgs &args,
     report.note(decl.loc, names.empty() ? "it takes no config"
                                         : "its config is " + quotedList(names));
   }
+  llvm::sort(strange); // JSON has no order
+  if (!strange.empty())
+    diags
+        .warning(firstStrange, "module '" + decl.name + "' does not know " +
+                                   quotedList(strange) + ", and ignores " +
+                                   (strange.size() == 1 ? "it" : "them"))
+        .note("'ignored' in [module." + decl.name +
+              ".published] lists fields that do not matter");
   // In the order of the declaration, so that equal configs have equal keys.
   ConfigArgs complete;
   for (auto &config : decl.config) {
     auto it = args.find(config.name);
     if (it != args.end()) {
       complete[config.name] = {it->second.value, config.loc};
-    } else if (config.fallback) {
-      complete[config.name] = {valueOf(*config.fallback, diags), config.loc};
+    } else if (auto value = computeConfig(decl, config, args, complete, loc)) {
+      complete[config.name] = {*value, config.loc};
     } else {
       ok = false;
-      diags
-          .error(loc, "module '" + decl.name + "' needs the config value '" +
-                          config.name + "'")
-          .note(config.loc, "it is declared here, without a default");
     }
   }
   args = std::move(complete);
@@ -233,7 +380,8 @@ ModuleType *ModuleTable::getType(const ModuleDecl &decl, ConfigArgs args,
   return type.broken ? nullptr : &type;
 }
 
-Val ModuleTable::evaluate(ModuleType &type, const Node &node) {
+Val ModuleTable::evaluate(ModuleType &type, const Node &node,
+                          std::optional<int64_t> index) {
   if (!node.isString())
     return valueOf(node, diags);
   auto [it, added] = expressions.try_emplace(&node, nullptr);
@@ -244,6 +392,8 @@ Val ModuleTable::evaluate(ModuleType &type, const Node &node) {
     return Val::error();
   Scope scope;
   scope.type = &type;
+  if (index)
+    scope.variables["index"] = Val::of(*index);
   return Evaluator(diags, /*elaborator=*/nullptr, scope).evaluate(*expr);
 }
 
@@ -277,6 +427,8 @@ bool ModuleTable::addParam(ModuleType &type, const Entry &entry) {
   std::optional<bool> exists = holds(type, node);
   if (!shape || !shape->isArray() || !exists)
     return false;
+  if (!*exists) // its shape may make no sense
+    return true;
   Param param;
   param.name = entry.key;
   param.loc = entry.keyLoc;
@@ -325,8 +477,7 @@ bool ModuleTable::addParam(ModuleType &type, const Entry &entry) {
   const Node *decay = node.isTable() ? node.get("decay") : nullptr;
   param.decay =
       decay && decay->isBoolean() ? decay->boolean : param.shape.size() >= 2;
-  if (*exists)
-    type.params.push_back(std::move(param));
+  type.params.push_back(std::move(param));
   return true;
 }
 
@@ -338,6 +489,16 @@ bool ModuleTable::addModules(ModuleType &type) {
       if (entry.value->isTable())
         ok &= addModule(type, entry);
   return ok;
+}
+
+ModuleType *ModuleTable::elementType(ModuleType &type, const Node &sub,
+                                     const ModuleDecl &decl,
+                                     std::optional<int64_t> index) {
+  ConfigArgs args;
+  if (const Node *config = sub.get("config"); config && config->isTable())
+    for (const Entry &arg : config->entries)
+      args[arg.key] = {evaluate(type, *arg.value, index), arg.keyLoc};
+  return getType(decl, std::move(args), sub.get("module")->loc);
 }
 
 bool ModuleTable::addModule(ModuleType &type, const Entry &entry) {
@@ -360,22 +521,23 @@ bool ModuleTable::addModule(ModuleType &type, const Entry &entry) {
     sub.isList = true;
     sub.count = value.integer;
   }
-  ConfigArgs args;
-  if (const Node *config = node.get("config"); config && config->isTable())
-    for (const Entry &arg : config->entries)
-      args[arg.key] = {evaluate(type, *arg.value), arg.keyLoc};
   if (!*exists)
     return true;
   const ModuleDecl *decl = getDecl(name->string, name->loc);
-  if (decl)
-    sub.type = getType(*decl, std::move(args), name->loc);
-  if (!sub.type)
+  if (!decl)
     return false;
   // Each is an operation and has a name: bound what a wrong number costs.
   constexpr uint64_t limit = 1 << 18;
-  uint64_t one = 1 + sub.type->params.size() + sub.type->size;
-  type.size = llvm::SaturatingMultiplyAdd(static_cast<uint64_t>(sub.count), one,
-                                          type.size);
+  for (int64_t i = 0; i < std::max<int64_t>(sub.count, 1); ++i) {
+    sub.types.push_back(elementType(
+        type, node, *decl, sub.isList ? std::optional(i) : std::nullopt));
+    if (!sub.types.back())
+      return false;
+    if (sub.count > 0)
+      type.size += 1 + sub.types[i]->params.size() + sub.types[i]->size;
+    if (type.size > limit)
+      break;
+  }
   if (type.size > limit) {
     diags
         .error(count ? count->loc : sub.loc,

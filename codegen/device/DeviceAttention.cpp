@@ -62,6 +62,9 @@ DeviceAttention::DeviceAttention(Operation *op, double scale, bool causal)
 }
 
 LogicalResult DeviceAttention::verify() const {
+  if (getElementTypeOrSelf(op->getOperands().back()).isInteger(1))
+    return op->emitOpError(
+        "has no device code for a mask: use --target=cpu, or attend to all");
   if (element.isF64())
     return op->emitOpError("has no device code for f64: use f32");
   if (sizes.dim > kMostDim)
