@@ -402,9 +402,10 @@ static constexpr KeyInfo keys[] = {
     {"module.*.params.*", "tie", K::String, R::Any, "", "",
      "Another parameter of the module, which this is a second name of.",
      "tie = \"wte.weight\""},
-    {"module.*.params.*", "buffer", K::Boolean, R::Any, "false", "",
+    {"module.*.params.*", "buffer", K::Expression, R::Any, "false", "",
      "Part of the model and its files that is never trained and keeps its "
-     "dtype, whatever the policy: a table.",
+     "dtype, whatever the policy: a table, or what a checkpoint holds and "
+     "nothing uses. It may depend on the config.",
      "buffer = true"},
     {"module.*.params.*", "dtype", K::Choice, R::Any, "", "fp32|fp64|bf16|fp16",
      "Dtype of a buffer where no file says it. Default: fp32.",

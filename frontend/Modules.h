@@ -59,7 +59,8 @@ struct Param {
   /// Another name of this parameter of the same module.
   std::string tie;
   SMLoc tieLoc;
-  /// Part of the model that no policy changes: a table, an index.
+  /// Part of the model that no policy changes: a table, an index, what a
+  /// checkpoint holds and nothing uses.
   bool buffer = false;
   std::string dtype; ///< of a buffer where no file says it; empty: fp32
   bool used = false;
@@ -121,8 +122,9 @@ private:
   bool addParam(ModuleType &type, const Entry &entry);
   bool addModules(ModuleType &type);
   bool addModule(ModuleType &type, const Entry &entry);
-  /// Whether the `when` of the table holds; nothing after an error.
-  std::optional<bool> holds(ModuleType &type, const Node &table);
+  /// Whether the condition of the table holds; nothing after an error.
+  std::optional<bool> holds(ModuleType &type, const Node &table,
+                            StringRef key = "when");
   /// `index`: of the element of a list that the value is for.
   Val evaluate(ModuleType &type, const Node &node,
                std::optional<int64_t> index = std::nullopt);

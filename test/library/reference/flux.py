@@ -53,9 +53,9 @@ class Flux:
 
     def data(self, rng):
         latent = (2, self.channels // 4, 4, 6)
-        data = {"x": rng.standard_normal(latent), "t": rng.uniform(0, 1, 2), "text": rng.standard_normal((2, 5, self.text_dim)),
+        data = {"x": rng.standard_normal(latent), "t": rng.uniform(0, 0.02, 2), "text": rng.standard_normal((2, 5, self.text_dim)),
                 "pooled": rng.standard_normal((2, self.pooled_dim)), "target": rng.standard_normal(latent)}
-        return data | ({"guidance": rng.uniform(1, 5, 2)} if self.guidance else {})
+        return data | ({"guidance": rng.uniform(0.01, 0.05, 2)} if self.guidance else {})
 
     def forward(self, p, data):
         h, w = data["x"].shape[2:]

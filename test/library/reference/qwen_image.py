@@ -31,8 +31,12 @@ class QwenImage:
             shapes |= prefixed(f"transformer_blocks.{i}.", block)
         return shapes
 
+    def idle(self):
+        last = f"transformer_blocks.{self.layers - 1}."
+        return [n for n in self.shapes() if n.startswith((last + "attn.to_add_out", last + "txt_mlp"))]
+
     def data(self, rng):
-        data = {"x": rng.standard_normal((2, self.channels // 4, 6, 10)), "t": rng.uniform(0, 1, 2),
+        data = {"x": rng.standard_normal((2, self.channels // 4, 6, 10)), "t": rng.uniform(0, 0.02, 2),
                 "text": rng.standard_normal((2, 5, self.text_dim)), "target": rng.standard_normal((2, self.out, 6, 10))}
         return data | ({"mask": np.array([[1] * 3 + [0] * 2, [1] * 5])} if self.masked else {})
 

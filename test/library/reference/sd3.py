@@ -49,7 +49,7 @@ class SD3:
 
     def data(self, rng):
         latent = (2, self.channels, 4, 6)
-        return {"x": rng.standard_normal(latent), "t": rng.uniform(0, 1000, 2), "text": rng.standard_normal((2, 5, self.text_dim)),
+        return {"x": rng.standard_normal(latent), "t": rng.uniform(0, 20, 2), "text": rng.standard_normal((2, 5, self.text_dim)),
                 "pooled": rng.standard_normal((2, self.pooled_dim)), "target": rng.standard_normal(latent)}
 
     def joint(self, p, x, text, last):

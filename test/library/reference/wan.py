@@ -43,7 +43,7 @@ class Wan:
     def data(self, rng):
         t, h, w = 2, 4, 6
         data = {"x": rng.standard_normal((2, self.channels, t, h, w)), "text": rng.standard_normal((2, 5, self.text_dim)),
-                "t": rng.uniform(0, 1000, (2, t * h * w // 4) if self.per_token else 2),
+                "t": rng.uniform(0, 20, (2, t * h * w // 4) if self.per_token else 2),
                 "target": rng.standard_normal((2, self.out, t, h, w))}
         if self.image_dim:
             data["image"] = rng.standard_normal((2, 4, self.image_dim))

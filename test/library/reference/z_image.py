@@ -38,7 +38,7 @@ class ZImage:
 
     def data(self, rng):
         latent = (2, self.channels, *self.size)
-        data = {"x": rng.standard_normal(latent), "t": rng.uniform(0, 1, 2), "text": rng.standard_normal((2, self.text, self.text_dim)),
+        data = {"x": rng.standard_normal(latent), "t": rng.uniform(0, 0.02, 2), "text": rng.standard_normal((2, self.text, self.text_dim)),
                 "target": rng.standard_normal(latent)}
         return data | ({"length": np.array(self.lengths)} if self.lengths else {})
 
