@@ -26,6 +26,7 @@ def buckets(s, count, farthest):
 
 class T5:
     vocab, dim, head_dim, heads, hidden, layers, s = 13, 12, 5, 2, 20, 2, 23
+    buckets = 8
 
     def __init__(self, gated=True, own=False):
         self.gated, self.own = gated, own
@@ -40,7 +41,7 @@ class T5:
                             *((f + n, self.hidden, d, False) for n in wi), (f + "wo", d, self.hidden, False))
             layer |= {"layer.0.layer_norm.weight": (d,), "layer.1.layer_norm.weight": (d,)}
             if self.own or i == 0:
-                layer |= {a + "relative_attention_bias.weight": (8, self.heads)}
+                layer |= {a + "relative_attention_bias.weight": (self.buckets, self.heads)}
             shapes |= prefixed(f"encoder.block.{i}.", layer)
         return shapes
 
@@ -51,7 +52,7 @@ class T5:
     def forward(self, p, data):
         x = p["shared.weight"][data["ids"]]
         mask = np.where(data["mask"][:, None, None, :] != 0, 0.0, -np.inf)
-        place = buckets(self.s, 8, 12)
+        place = buckets(self.s, self.buckets, 12)
         for i in range(self.layers):
             q = under(p, f"encoder.block.{i}.")
             a, f = under(q, "layer.0.SelfAttention."), under(q, "layer.1.DenseReluDense.")
