@@ -218,10 +218,13 @@ def check(name, folder):
     declared = ", ".join(f'"{n}: [{dims(n, s)}]{" i64" if n == "ids" else ""}"' for n, s in inputs.items())
     with open(path("spec.toml"), "w") as file:
         file.write(SPEC.format(name=name, library=library, module=module, inputs=declared, call=call, size=output_size(library, model, inputs)))
-    run = subprocess.run(["ff-compile", path("spec.toml"), "--plan=json"], capture_output=True, text=True)
-    if run.returncode:
-        print(f"FAIL {name}: ff-compile:\n{run.stderr}")
-        return False
+    # Dtypes meet in other places in bf16.
+    for dtype in ("bf16", "fp32"):
+        command = ["ff-compile", path("spec.toml"), "--plan=json", "--set", f"precision.compute_dtype={dtype}"]
+        run = subprocess.run(command, capture_output=True, text=True)
+        if run.returncode:
+            print(f"FAIL {name}: {' '.join(command)}:\n{run.stderr}")
+            return False
     plan = next(c["params"] for c in json.loads(run.stdout)["components"] if c["name"] == "net")
     print(f"{'ok' if size == plan == total else 'FAIL'} {name}: {plan:,} parameters in {len(shapes)} tensors; "
           f"the NumPy model {size:,}, published {total:,}{'; ' + run.stderr if run.stderr else ''}", flush=True)
