@@ -258,8 +258,8 @@ void AttentionOp::buildBackward(OpBuilder &b, ArrayRef<Value> g,
     return;
   auto backward = b.create<AttentionBackwardOp>(
       getLoc(), getQuery().getType(), getKey().getType(), getValue().getType(),
-      getQuery(), getKey(), getValue(), getResult(), getLse(), g[0],
-      getMask(), getScaleAttr(), getCausalAttr());
+      getQuery(), getKey(), getValue(), getResult(), getLse(), g[0], getMask(),
+      getScaleAttr(), getCausalAttr());
   for (int i = 0; i < 3; ++i)
     if (wanted[i])
       grads[i] = backward->getResult(i);

@@ -134,13 +134,12 @@ Val ff::frontend::emitAttention(Call &call) {
     const Val &given = call[6];
     if (!given.isBoolTensor() ||
         given.shape() != ArrayRef(k.shape()).take_front(2))
-      return call.failAt(
-          6, "the mask must be [" +
-                 describeDim(k.dimName(0), k.shape()[0]) + ", " +
-                 describeDim(k.dimName(1), k.shape()[1]) +
-                 "] bool, true where a key counts, not " +
-                 (given.isTensor() ? describeTensor(given)
-                                   : describeKind(given).str()));
+      return call.failAt(6, "the mask must be [" +
+                                describeDim(k.dimName(0), k.shape()[0]) + ", " +
+                                describeDim(k.dimName(1), k.shape()[1]) +
+                                "] bool, true where a key counts, not " +
+                                (given.isTensor() ? describeTensor(given)
+                                                  : describeKind(given).str()));
     mask = given.tensor;
   }
   OpBuilder &b = call.e.builder();

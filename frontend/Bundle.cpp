@@ -43,9 +43,10 @@ static void collectParams(const ModuleType &type, StringRef prefix,
       if (sub.isList)
         name += "." + std::to_string(i);
       // The outermost block is the unit.
-      bool isBlock = block.empty() && (sub.isList || sub.types.front()->decl->unit);
-      collectParams(*sub.types[i], name + ".", isBlock ? StringRef(name) : block,
-                    info);
+      bool isBlock =
+          block.empty() && (sub.isList || sub.types.front()->decl->unit);
+      collectParams(*sub.types[i], name + ".",
+                    isBlock ? StringRef(name) : block, info);
     }
   }
 }

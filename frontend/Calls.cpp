@@ -172,7 +172,8 @@ static bool checkDtype(Elaborator &e, const InputDecl &input, const Val &value,
   e.error(loc,
           what + " must be of dtype " + wanted + ", not " + dtypeName(type))
       .note(input.loc, "it is declared here")
-      .note("convert it with cast(x, \"" + wanted + "\")");
+      .note(wanted == "bool" ? "a comparison makes booleans: x != 0"
+                             : "convert it with cast(x, \"" + wanted + "\")");
   return false;
 }
 

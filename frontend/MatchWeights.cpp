@@ -68,8 +68,9 @@ Attempt Matcher::attempt(const Wrapping &wrapping) const {
   }
   for (auto [i, key] : llvm::enumerate(keys)) {
     StringRef name = result.names[i];
-    bool isSpare = llvm::any_of(
-        spare, [&](StringRef pattern) { return matchesPattern(pattern, name); });
+    bool isSpare = llvm::any_of(spare, [&](StringRef pattern) {
+      return matchesPattern(pattern, name);
+    });
     if (!result.used[i] && !isSpare && !matchesAny(onUnexpected, {key, name}))
       result.unexpected.push_back(key);
   }

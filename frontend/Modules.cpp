@@ -220,23 +220,27 @@ bool ModuleTable::checkField(const ModuleDecl &decl, StringRef name,
   if (value.isError() || textOf(value) == textOf(given.value))
     return !value.isError();
   diags
-      .error(given.loc, "module '" + decl.name + "' knows '" + name + "' = " +
-                            textOf(value) + " alone, not " +
+      .error(given.loc, "module '" + decl.name + "' knows '" + name +
+                            "' = " + textOf(value) + " alone, not " +
                             textOf(given.value))
       .note(wanted->loc, "it is declared here");
   return false;
 }
 
-std::optional<Val>
-ModuleTable::computeConfig(const ModuleDecl &decl,
-                           const ModuleDecl::ConfigDecl &config,
-                           const ConfigArgs &args, ConfigArgs &complete,
-                           SMLoc loc) {
+std::optional<Val> ModuleTable::computeConfig(
+    const ModuleDecl &decl, const ModuleDecl::ConfigDecl &config,
+    const ConfigArgs &args, ConfigArgs &complete, SMLoc loc) {
   std::vector<StringRef> names, absent;
   if (config.from)
     collectNames(*config.from, names);
   Scope scope;
+  bool isReported = false; // with what it is computed from
   for (StringRef name : names) {
+    if (auto given = args.find(name); given != args.end())
+      isReported |= given->second.value.isNone();
+    else
+      isReported |=
+          decl.findConfig(name) && !complete.count(name) && name != config.name;
     if (auto it = complete.find(name); it != complete.end()) {
       it->second.used = true;
       scope.variables[name] = it->second.value;
@@ -246,6 +250,8 @@ ModuleTable::computeConfig(const ModuleDecl &decl,
       absent.push_back(name);
     }
   }
+  if (isReported && !config.fallback)
+    return std::nullopt;
   if (config.from && absent.empty()) {
     Val value = Evaluator(diags, nullptr, scope).evaluate(*config.from);
     ConfigValue computed{value, config.from->loc};
@@ -257,14 +263,14 @@ ModuleTable::computeConfig(const ModuleDecl &decl,
   }
   if (config.fallback)
     return valueOf(*config.fallback, diags);
-  auto report = diags.error(loc, "module '" + decl.name +
-                                     "' needs the config value '" +
-                                     config.name + "'");
+  auto report =
+      diags.error(loc, "module '" + decl.name + "' needs the config value '" +
+                           config.name + "'");
   if (config.from)
-    report.note(config.loc, "it is computed here, from " + quotedList(absent) +
-                                (absent.size() == 1
-                                     ? ", which is not given either"
-                                     : ", which are not given either"));
+    report.note(config.loc,
+                "it is computed here, from " + quotedList(absent) +
+                    (absent.size() == 1 ? ", which is not given either"
+                                        : ", which are not given either"));
   else
     report.note(config.loc, "it is declared here, without a default");
   return std::nullopt;
@@ -297,8 +303,7 @@ bool ModuleTable::completeConfig(const ModuleDecl &decl, ConfigArgs &args,
     if (isListed(decl.published("ignored"), name))
       continue;
     if (value.isPublished && decl.table->get("published")) {
-      if (strange.empty() ||
-          value.loc.getPointer() < firstStrange.getPointer())
+      if (strange.empty() || value.loc.getPointer() < firstStrange.getPointer())
         firstStrange = value.loc;
       strange.push_back(name);
       continue;
@@ -407,9 +412,8 @@ std::optional<bool> ModuleTable::holds(ModuleType &type, const Node &table,
   if (value.isError())
     return std::nullopt;
   if (!value.isBoolean() && !value.isInteger()) {
-    diags.error(when->loc,
-                "'" + key + "' must be true or false, not " +
-                    describeKind(value));
+    diags.error(when->loc, "'" + key + "' must be true or false, not " +
+                               describeKind(value));
     return std::nullopt;
   }
   return value.integer != 0;
@@ -574,9 +578,10 @@ static bool isWordOf(StringRef text, StringRef name) {
 static bool mentions(const Node &node, StringRef name) {
   llvm::SmallVector<StringRef> lines;
   StringRef(node.string).split(lines, '\n');
-  return llvm::any_of(lines, [&](StringRef line) {
-           return isWordOf(line.split('#').first, name);
-         }) ||
+  return llvm::any_of(lines,
+                      [&](StringRef line) {
+                        return isWordOf(line.split('#').first, name);
+                      }) ||
          llvm::any_of(node.items,
                       [&](auto &item) { return mentions(*item, name); }) ||
          llvm::any_of(node.entries, [&](const Entry &entry) {

@@ -20,8 +20,8 @@ static constexpr unsigned kMaxOperators = 1000;
 
 StringRef ff::frontend::spelling(Operator op) {
   static constexpr llvm::StringLiteral names[] = {
-      "+", "-",  "*", "/",  "//",  "%",  "**",  "@", "==", "!=",
-      "<", "<=", ">", ">=", "in", "and", "or", "not", "-", "+"};
+      "+", "-",  "*", "/",  "//", "%",   "**", "@",   "==", "!=",
+      "<", "<=", ">", ">=", "in", "and", "or", "not", "-",  "+"};
   return names[static_cast<size_t>(op)];
 }
 

@@ -159,8 +159,8 @@ Value AttentionTile::visible(Value key, int64_t j) {
   Value last =
       k.counting(k.addIndex(first, k.index(s.keys - s.queries)), s.lanes);
   Value index = k.splat(k.addIndex(key, k.index(j)), s.lanes);
-  Value earlier = k.b.create<arith::CmpIOp>(
-      k.loc, arith::CmpIPredicate::sle, index, last);
+  Value earlier =
+      k.b.create<arith::CmpIOp>(k.loc, arith::CmpIPredicate::sle, index, last);
   if (!counts)
     return earlier;
   return k.b.create<arith::AndIOp>(k.loc, earlier, counts);

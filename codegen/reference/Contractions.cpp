@@ -96,9 +96,8 @@ static HostTensors evaluateAttention(AttentionOp op, ArrayRef<HostTensor> in) {
     std::vector<double> p(s.visible(i));
     double max = -std::numeric_limits<double>::infinity(), sum = 0;
     for (size_t j = 0; j < p.size(); ++j) {
-      p[j] = s.counts(b, j)
-                 ? s.scale * s.dot(q, &in[1].data[s.key(b, j, h)])
-                 : -std::numeric_limits<double>::infinity();
+      p[j] = s.counts(b, j) ? s.scale * s.dot(q, &in[1].data[s.key(b, j, h)])
+                            : -std::numeric_limits<double>::infinity();
       max = std::max(max, p[j]);
     }
     // A query that sees no key gets 0.

@@ -250,18 +250,10 @@ func.func @causal(%q: tensor<1x37x3x33xbf16>, %k: tensor<1x45x3x33xbf16>, %v: te
   return %o, %l, %dq, %dk, %dv : tensor<1x37x3x33xbf16>, tensor<1x3x37xf32>, tensor<1x37x3x33xbf16>, tensor<1x45x3x33xbf16>, tensor<1x45x3x33xbf16>
 }
 
-func.func @attention_mask_bf16(%q: tensor<2x19x2x24xbf16>, %k: tensor<2x21x2x24xbf16>, %v: tensor<2x21x2x24xbf16>, %do: tensor<2x19x2x24xbf16>, %n: tensor<2x21xf32>) -> (tensor<2x19x2x24xbf16>, tensor<2x19x2x24xbf16>, tensor<2x21x2x24xbf16>, tensor<2x21x2x24xbf16>) attributes {test.range = [-1.0, 1.0]} {
+func.func @attention_mask(%q: tensor<2x19x2x24xbf16>, %k: tensor<2x21x2x24xbf16>, %v: tensor<2x21x2x24xbf16>, %do: tensor<2x19x2x24xbf16>, %n: tensor<2x21xf32>) -> (tensor<2x19x2x24xbf16>, tensor<2x19x2x24xbf16>, tensor<2x21x2x24xbf16>, tensor<2x21x2x24xbf16>) attributes {test.range = [-1.0, 1.0]} {
   %z = arith.constant dense<0.0> : tensor<2x21xf32>
   %m = arith.cmpf ogt, %n, %z : tensor<2x21xf32>
   %o, %l = ff.attention %q, %k, %v mask %m {scale = 0.5 : f64} : (tensor<2x19x2x24xbf16>, tensor<2x21x2x24xbf16>, tensor<2x21x2x24xbf16>, tensor<2x21xi1>) -> (tensor<2x19x2x24xbf16>, tensor<2x2x19xf32>)
   %dq, %dk, %dv = ff.attention_backward %q, %k, %v, %o, %l, %do mask %m {scale = 0.5 : f64} : (tensor<2x19x2x24xbf16>, tensor<2x21x2x24xbf16>, tensor<2x21x2x24xbf16>, tensor<2x19x2x24xbf16>, tensor<2x2x19xf32>, tensor<2x19x2x24xbf16>, tensor<2x21xi1>) -> (tensor<2x19x2x24xbf16>, tensor<2x21x2x24xbf16>, tensor<2x21x2x24xbf16>)
   return %o, %dq, %dk, %dv : tensor<2x19x2x24xbf16>, tensor<2x19x2x24xbf16>, tensor<2x21x2x24xbf16>, tensor<2x21x2x24xbf16>
-}
-
-func.func @attention_mask_f16(%q: tensor<2x8x2x16xf16>, %k: tensor<2x16x2x16xf16>, %v: tensor<2x16x2x16xf16>, %do: tensor<2x8x2x16xf16>, %n: tensor<2x16xf32>) -> (tensor<2x8x2x16xf16>, tensor<2x8x2x16xf16>, tensor<2x16x2x16xf16>, tensor<2x16x2x16xf16>) attributes {test.range = [-1.0, 1.0]} {
-  %z = arith.constant dense<0.0> : tensor<2x16xf32>
-  %m = arith.cmpf ogt, %n, %z : tensor<2x16xf32>
-  %o, %l = ff.attention %q, %k, %v mask %m {scale = 0.5 : f64, causal} : (tensor<2x8x2x16xf16>, tensor<2x16x2x16xf16>, tensor<2x16x2x16xf16>, tensor<2x16xi1>) -> (tensor<2x8x2x16xf16>, tensor<2x2x8xf32>)
-  %dq, %dk, %dv = ff.attention_backward %q, %k, %v, %o, %l, %do mask %m {scale = 0.5 : f64, causal} : (tensor<2x8x2x16xf16>, tensor<2x16x2x16xf16>, tensor<2x16x2x16xf16>, tensor<2x8x2x16xf16>, tensor<2x2x8xf32>, tensor<2x8x2x16xf16>, tensor<2x16xi1>) -> (tensor<2x8x2x16xf16>, tensor<2x16x2x16xf16>, tensor<2x16x2x16xf16>)
-  return %o, %dq, %dk, %dv : tensor<2x8x2x16xf16>, tensor<2x8x2x16xf16>, tensor<2x16x2x16xf16>, tensor<2x16x2x16xf16>
 }
