@@ -148,7 +148,7 @@ static constexpr KeyInfo keys[] = {
      "init = \"gaussian\""},
     {"bundle.*.lora", "targets", K::StringArray, R::Any, "required", "",
      "Patterns over the paths of linear layers, or over their last parts. Each "
-     "must match.",
+     "must match. Buffers are passed over.",
      "targets = [\"blocks.*.attn.to_*\", \"ffn.net.2\"]"},
     {"bundle.*.lora", "ranks", K::FreeTable, R::Any, "{}", "",
      "Ranks of single layers: pattern = rank. They keep alpha, unless `alphas` "
