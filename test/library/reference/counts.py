@@ -50,7 +50,8 @@ TRANSFORMERS = {"torch_dtype": "bfloat16", "transformers_version": "4.51.0", "us
 def wan_case(total, *sizes, image=None, **more):
     model, config = wan_config(*sizes, **more)
     inputs = VIDEO | {"x": [model.channels, 1, 4, 4]} | ({"image": [257, image]} if image else {})
-    return "wan", "Wan", model, config, total, inputs, "net(x, t, text, image)" if image else "net(x, t, text)"
+    spare = {f"blocks.{i}.attn2.norm_added_q.weight": (model.dim,) for i in range(model.layers)} if image else {}
+    return "wan", "Wan", model, config, total, inputs, "net(x, t, text, image)" if image else "net(x, t, text)", spare
 
 
 def sd3_case(total, heads, layers, dual, size):
