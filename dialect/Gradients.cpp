@@ -258,7 +258,7 @@ void AttentionOp::buildBackward(OpBuilder &b, ArrayRef<Value> g,
     return;
   auto backward = b.create<AttentionBackwardOp>(
       getLoc(), getQuery().getType(), getKey().getType(), getValue().getType(),
-      getQuery(), getKey(), getValue(), getResult(), getLse(), g[0],
+      getQuery(), getKey(), getValue(), getResult(), getLse(), g[0], getMask(),
       getScaleAttr(), getCausalAttr());
   for (int i = 0; i < 3; ++i)
     if (wanted[i])

@@ -19,6 +19,7 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 def FF_Tensor : StaticShapeTensorOf<[AnyFloat, AnySignlessInteger]>;
 def FF_FloatTensor : StaticShapeTensorOf<[AnyFloat]>;
 def FF_IdTensor : StaticShapeTensorOf<[I64]>;
+def FF_BoolTensor : StaticShapeTensorOf<[I1]>;
 
 class FF_TensorOp<string mnemonic, list<Trait> traits = []>
     : FF_Op<mnemonic, !listconcat([Pure], traits)>;
@@ -462,12 +463,14 @@ def FF_AttentionOp : FF_DifferentiableOp<"attention"> {
     softmax(scale · query · keyᵀ) · value for each batch and head, and the
     logarithm of the softmax's denominator `lse` [B, H, Sq] (natural logarithm,
     of the scaled scores), which the gradient needs. With `causal`, query i sees
-    the keys j ≤ i + Sk - Sq. Tiled with online softmax: memory is linear in Sq.
-    The gradient with respect to `lse` is not defined. Scores, probabilities and
-    sums are f32 or wider.
+    the keys j ≤ i + Sk - Sq. With `mask` [B, Sk], it sees the keys j whose entry
+    is true. A query that sees no key gets 0, and no gradient. Tiled with online
+    softmax: memory is linear in Sq. The gradient with respect to `lse` is not
+    defined. Scores, probabilities and sums are f32 or wider.
 
     **Constraints:** (C1) query, key, value and result have one element type;
-    (C2) `lse` has it too, or f32 where it is bf16 or f16.
+    (C2) `lse` has it too, or f32 where it is bf16 or f16; (C3) the mask has the
+    batch and the sequence of the keys.
 
     Example:
     ```mlir
@@ -475,10 +478,11 @@ def FF_AttentionOp : FF_DifferentiableOp<"attention"> {
     ```
   }];
   let arguments = (ins FF_FloatTensor:$query, FF_FloatTensor:$key,
-                       FF_FloatTensor:$value, F64Attr:$scale, UnitAttr:$causal);
+                       FF_FloatTensor:$value, Optional<FF_BoolTensor>:$mask,
+                       F64Attr:$scale, UnitAttr:$causal);
   let results = (outs FF_FloatTensor:$result, FF_FloatTensor:$lse);
   let assemblyFormat = [{
-    $query `,` $key `,` $value attr-dict `:` functional-type(operands, results)
+    $query `,` $key `,` $value (`mask` $mask^)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
@@ -492,7 +496,8 @@ def FF_AttentionBackwardOp : FF_TensorOp<"attention_backward"> {
     and rounded once.
 
     **Constraints:** (C1) result and `grad` have the type of the query, each
-    gradient has that of its operand; (C2) that of `lse` as in ff.attention.
+    gradient has that of its operand; (C2) that of `lse`, and (C3) that of the
+    mask as in ff.attention.
 
     Example:
     ```mlir
@@ -502,11 +507,13 @@ def FF_AttentionBackwardOp : FF_TensorOp<"attention_backward"> {
   let arguments = (ins FF_FloatTensor:$query, FF_FloatTensor:$key,
                        FF_FloatTensor:$value, FF_FloatTensor:$result,
                        FF_FloatTensor:$lse, FF_FloatTensor:$grad,
+                       Optional<FF_BoolTensor>:$mask,
                        F64Attr:$scale, UnitAttr:$causal);
   let results = (outs FF_FloatTensor:$queryGrad, FF_FloatTensor:$keyGrad,
                       FF_FloatTensor:$valueGrad);
   let assemblyFormat = [{
-    $query `,` $key `,` $value `,` $result `,` $lse `,` $grad attr-dict `:`
+    $query `,` $key `,` $value `,` $result `,` $lse `,` $grad
+    (`mask` $mask^)? attr-dict `:`
     functional-type(operands, results)
   }];
   let hasVerifier = 1;

@@ -447,7 +447,7 @@ LogicalResult MatmulOp::verify() {
 }
 
 static LogicalResult verifyAttention(Operation *op, Value query, Value key,
-                                     Value value, Value lse) {
+                                     Value value, Value lse, Value mask) {
   auto q = tensorOf(query), k = tensorOf(key), v = tensorOf(value),
        l = tensorOf(lse);
   if (q.getRank() != 4 || k.getRank() != 4)
@@ -466,6 +466,10 @@ static LogicalResult verifyAttention(Operation *op, Value query, Value key,
   if (l.getShape() != ArrayRef<int64_t>(want))
     return op->emitOpError() << "lse has shape " << shapeText(l.getShape())
                              << ", not " << shapeText(want);
+  if (mask && tensorOf(mask).getShape() != k.getShape().take_front(2)) // C3
+    return op->emitOpError()
+           << "mask has shape " << shapeText(tensorOf(mask).getShape())
+           << ", not " << shapeText(k.getShape().take_front(2));
   Type number = numberTypeOf(q.getElementType());
   if (l.getElementType() != number) // C2
     return op->emitOpError()
@@ -479,7 +483,8 @@ static LogicalResult verifyAttention(Operation *op, Value query, Value key,
 LogicalResult AttentionOp::verify() {
   if (getResult().getType() != getQuery().getType())
     return emitOpError("result and query have different types");
-  return verifyAttention(*this, getQuery(), getKey(), getValue(), getLse());
+  return verifyAttention(*this, getQuery(), getKey(), getValue(), getLse(),
+                         getMask());
 }
 
 LogicalResult AttentionBackwardOp::verify() {
@@ -491,7 +496,8 @@ LogicalResult AttentionBackwardOp::verify() {
     if (of.getType() != as.getType()) // C1
       return emitOpError() << "has " << as.getType() << " where "
                            << of.getType() << " belongs";
-  return verifyAttention(*this, getQuery(), getKey(), getValue(), getLse());
+  return verifyAttention(*this, getQuery(), getKey(), getValue(), getLse(),
+                         getMask());
 }
 
 //===----------------------------------------------------------------------===//

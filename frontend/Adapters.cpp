@@ -34,7 +34,8 @@ static bool isTarget(StringRef pattern, StringRef path) {
 /// The path of a layer whose weight can have an adapter; empty: none.
 static StringRef layerOf(const ComponentParam &param) {
   StringRef name = param.name;
-  if (param.decl->shape.size() != 2 || !name.consume_back(".weight"))
+  if (param.isBuffer() || param.decl->shape.size() != 2 ||
+      !name.consume_back(".weight"))
     return "";
   return name;
 }

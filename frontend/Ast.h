@@ -37,6 +37,7 @@ enum class Operator {
   Le,
   Gt,
   Ge,
+  In,
   And,
   Or,
   Not,
@@ -115,6 +116,7 @@ struct InputDecl {
   std::string name;
   SMLoc loc;
   bool isTensor = false;     ///< else a compile-time value
+  bool isOptional = false;   ///< it may be None, and is where it is not given
   std::vector<ExprPtr> dims; ///< an Ellipsis may come first
   std::string dtype;         ///< empty: the compute dtype
   SMLoc dtypeLoc;

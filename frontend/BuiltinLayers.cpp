@@ -129,13 +129,26 @@ Val ff::frontend::emitAttention(Call &call) {
       return Val::error();
     scale = *given;
   }
+  Value mask;
+  if (call.has(6)) {
+    const Val &given = call[6];
+    if (!given.isBoolTensor() ||
+        given.shape() != ArrayRef(k.shape()).take_front(2))
+      return call.failAt(6, "the mask must be [" +
+                                describeDim(k.dimName(0), k.shape()[0]) + ", " +
+                                describeDim(k.dimName(1), k.shape()[1]) +
+                                "] bool, true where a key counts, not " +
+                                (given.isTensor() ? describeTensor(given)
+                                                  : describeKind(given).str()));
+    mask = given.tensor;
+  }
   OpBuilder &b = call.e.builder();
   auto lse = RankedTensorType::get(
       {q.shape()[0], q.shape()[2], q.shape()[1]},
       isNarrowFloat(compute) ? Float32Type::get(call.e.context) : compute);
   auto op = b.create<AttentionOp>(call.e.location(call.loc),
                                   TypeRange{q.type(), lse}, q.tensor, k.tensor,
-                                  v.tensor, b.getF64FloatAttr(scale),
+                                  v.tensor, mask, b.getF64FloatAttr(scale),
                                   *causal ? b.getUnitAttr() : UnitAttr());
   return call.e.reshaped(Val::ofTensor(op.getResult(), q.dims), call[0].shape(),
                          call[0].dims, call.loc);

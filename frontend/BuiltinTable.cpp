@@ -24,10 +24,12 @@ static constexpr Builtin builtins[] = {
     {"embedding", "ids, table",
      "Rows of `table` (or of `table.weight`) by i64 ids.",
      "e = embedding(label, label_table)", emitEmbedding},
-    {"attention", "q, k, v, heads=None, causal=False, scale=None",
+    {"attention", "q, k, v, heads=None, causal=False, scale=None, mask=None",
      "Softmax(scale · q · kᵀ) · v. With `heads` the operands are [B, S, D], of "
      "which each head takes D / heads; without, they are [B, S, heads, D]. The "
-     "result has the form of q. Scale is 1/√(head dim) by default.",
+     "result has the form of q. Scale is 1/√(head dim) by default. `mask` "
+     "[B, S of k] is true where a key counts; a query for which none counts "
+     "gets 0.",
      "y = attention(q, k, v, heads=8)", emitAttention},
     {"layer_norm", "x, weight=None, bias=None, eps=1e-5",
      "Normalises the last dim to mean 0 and variance 1, then scales and "

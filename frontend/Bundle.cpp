@@ -44,9 +44,10 @@ static void collectParams(const ModuleType &type, StringRef prefix,
       if (sub.isList)
         name += "." + std::to_string(i);
       // The outermost block is the unit.
-      bool isBlock = block.empty() && (sub.isList || sub.type->decl->unit);
-      collectParams(*sub.type, name + ".", isBlock ? StringRef(name) : block,
-                    info);
+      bool isBlock =
+          block.empty() && (sub.isList || sub.types.front()->decl->unit);
+      collectParams(*sub.types[i], name + ".",
+                    isBlock ? StringRef(name) : block, info);
     }
   }
 }
@@ -108,7 +109,7 @@ static bool checkTies(const ModuleType &type, ComponentInfo &info,
       std::string name = (prefix + sub.name).str();
       if (sub.isList)
         name += "." + std::to_string(i);
-      ok = ok && checkTies(*sub.type, info, name + ".", diags);
+      ok = ok && checkTies(*sub.types[i], info, name + ".", diags);
     }
   return ok;
 }
@@ -164,7 +165,7 @@ bool Importer::readComponent(const Entry &entry, ComponentInfo &info) {
   info.trainLoc = train->loc;
   ConfigArgs args;
   const ModuleDecl *decl = modules.getDecl(name->string, name->loc);
-  if (!decl || !readConfig(*get("config"), args, table.loc))
+  if (!decl || !readConfig(*get("config"), *decl, args))
     return false;
   info.type = modules.getType(*decl, std::move(args), name->loc);
   if (!info.type)
@@ -276,10 +277,14 @@ bool Importer::readWeights(ComponentInfo &info) {
     }
     expected.push_back(std::move(tensor));
   }
+  std::vector<StringRef> spare;
+  if (const Node *tensors = info.type->decl->published("tensors"))
+    for (const auto &pattern : tensors->items)
+      spare.push_back(pattern->string);
   std::vector<int> match;
   if (!matchWeights(files, expected, info.table->get("on_missing"),
                     info.table->get("on_unexpected"), info.name, weights->loc,
-                    diags, match))
+                    diags, match, spare))
     return false;
   info.files = files.files;
   for (auto [param, index] : llvm::zip_equal(info.params, match)) {

@@ -172,7 +172,8 @@ static bool checkDtype(Elaborator &e, const InputDecl &input, const Val &value,
   e.error(loc,
           what + " must be of dtype " + wanted + ", not " + dtypeName(type))
       .note(input.loc, "it is declared here")
-      .note("convert it with cast(x, \"" + wanted + "\")");
+      .note(wanted == "bool" ? "a comparison makes booleans: x != 0"
+                             : "convert it with cast(x, \"" + wanted + "\")");
   return false;
 }
 
@@ -249,6 +250,10 @@ bool Elaborator::bindInput(const InputDecl &input, const Arg &arg,
   std::string what =
       ("argument '" + input.name + "' of '" + callee + "'").str();
   Val value = arg.value;
+  if (input.isOptional && value.isNone()) {
+    scope.variables[input.name] = value;
+    return true;
+  }
   if (input.isTensor) {
     if (!value.isTensor()) {
       error(arg.loc, what + " must be a tensor, not " + describeKind(value))
@@ -312,7 +317,10 @@ bool Elaborator::bindInputs(const ModuleDecl &decl, llvm::ArrayRef<Arg> args,
     }
     bound[index] = &arg;
   }
+  const Arg none = {"", loc, Val::none()};
   for (auto [input, arg] : llvm::zip_equal(decl.inputs, bound)) {
+    if (!arg && input.isOptional)
+      arg = &none;
     if (!arg) {
       error(loc, "'" + callee + "' needs the input '" + input.name + "'")
           .note(input.loc, "it is declared here");
@@ -461,8 +469,8 @@ Val Elaborator::callBlock(const Instance &instance, Scope &scope, SMLoc loc) {
     return Val::error();
   SmallVector<Value> operands;
   for (const InputDecl &input : scope.type->decl->inputs)
-    if (input.isTensor)
-      operands.push_back(scope.variables[input.name].tensor);
+    if (const Val &value = scope.variables[input.name]; value.isTensor())
+      operands.push_back(value.tensor);
   std::string prefix;
   ComponentInfo *info = infoOf(instance, prefix);
   for (const std::string &name : block->params)
@@ -518,8 +526,8 @@ void Elaborator::buildBlock(BlockFunction &block, const Instance &instance,
   ComponentInfo *info = infoOf(instance, prefix);
   SmallVector<Type> types;
   for (const InputDecl &input : type.decl->inputs)
-    if (input.isTensor)
-      types.push_back(scope.variables[input.name].tensor.getType());
+    if (const Val &value = scope.variables[input.name]; value.isTensor())
+      types.push_back(value.tensor.getType());
   // Parameters of a component are named by their symbols, not passed.
   if (!isComponent)
     for (const ComponentParam &param : info->params) {
@@ -544,8 +552,8 @@ void Elaborator::buildBlock(BlockFunction &block, const Instance &instance,
   state.batch = function->batch;
   unsigned index = 0;
   for (const InputDecl &input : type.decl->inputs)
-    if (input.isTensor)
-      scope.variables[input.name].tensor = body->getArgument(index++);
+    if (Val &value = scope.variables[input.name]; value.isTensor())
+      value.tensor = body->getArgument(index++);
   unsigned firstParam = index;
   for (const std::string &path : block.params)
     state.params[path] = body->getArgument(index++);

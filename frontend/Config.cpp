@@ -28,15 +28,43 @@ static Val valueOfJson(const llvm::json::Value &json) {
   if (auto value = json.getAsString())
     return Val::ofString(*value);
   const llvm::json::Array *array = json.getAsArray();
-  if (!array)
-    return Val::error();
+  if (!array) // an error where a module wants it
+    return Val::none();
   Val list = Val::of(Val::Kind::List);
   for (const llvm::json::Value &item : *array)
     list.items.push_back(valueOfJson(item));
   return list;
 }
 
-bool Importer::readJsonConfig(const Node &path, ConfigArgs &args) {
+/// Whether the file is one of the module, as far as it says what it is of.
+static bool isOfClass(const llvm::json::Object &object, const ModuleDecl &decl,
+                      SMLoc loc, Diagnostics &diags) {
+  const Node *wanted = decl.published("class");
+  if (!wanted || !wanted->isArray())
+    return true;
+  std::vector<std::string> found, known;
+  if (auto name = object.getString("_class_name"))
+    found.push_back(name->str());
+  if (const llvm::json::Array *names = object.getArray("architectures"))
+    for (const llvm::json::Value &name : *names)
+      if (auto text = name.getAsString())
+        found.push_back(text->str());
+  for (const auto &name : wanted->items)
+    known.push_back(name->string);
+  if (found.empty() || llvm::any_of(found, [&](const std::string &name) {
+        return llvm::is_contained(known, name);
+      }))
+    return true;
+  diags
+      .error(loc, "the config file is of class " + quotedList(found) +
+                      ", and module '" + decl.name + "' is " +
+                      quotedList(known))
+      .note(wanted->loc, "it is declared here");
+  return false;
+}
+
+bool Importer::readJsonConfig(const Node &path, const ModuleDecl &decl,
+                              ConfigArgs &args) {
   std::string file = spec.resolvePath(path.string);
   // A device or a pipe may never end.
   std::string wrong = whyNotRegular(file);
@@ -66,26 +94,26 @@ bool Importer::readJsonConfig(const Node &path, ConfigArgs &args) {
     diags.error(path.loc, "'" + file + "' is not a JSON object");
     return false;
   }
+  if (!isOfClass(*object, decl, path.loc, diags))
+    return false;
   for (const auto &[key, value] : *object) {
     StringRef name = elaborator->save(StringRef(key));
-    if (name.starts_with("_") || value.getAsNull())
+    bool isClass = name == "architectures" && decl.published("class");
+    if (name.starts_with("_") || isClass || value.getAsNull())
       continue;
     // llvm::json keeps no places: find the key in the text.
     size_t at = text.find(("\"" + name + "\"").str());
     SMLoc loc =
         SMLoc::getFromPointer(text.data() + (at == StringRef::npos ? 0 : at));
-    args[name] = {valueOfJson(value), loc};
-    if (!args[name].value.isError())
-      continue;
-    diags.error(loc, "a config value cannot be an object");
-    return false;
+    args[name] = {valueOfJson(value), loc, /*isPublished=*/true};
   }
   return true;
 }
 
-bool Importer::readConfig(const Node &config, ConfigArgs &args, SMLoc loc) {
+bool Importer::readConfig(const Node &config, const ModuleDecl &decl,
+                          ConfigArgs &args) {
   if (config.isString())
-    return readJsonConfig(config, args);
+    return readJsonConfig(config, decl, args);
   for (const Entry &entry : config.entries)
     args[entry.key] = {valueOf(*entry.value, diags), entry.keyLoc};
   return true;

@@ -139,6 +139,10 @@ Val Evaluator::evaluateBinary(const Expr &expr) {
   Val lhs = evaluate(*expr.operands[0]), rhs = evaluate(*expr.operands[1]);
   if (lhs.isError() || rhs.isError())
     return Val::error();
+  // An input that may be left out.
+  bool equality = expr.op == Operator::Eq || expr.op == Operator::Ne;
+  if (equality && (lhs.isNone() || rhs.isNone()))
+    return Val::of((lhs.kind == rhs.kind) == (expr.op == Operator::Eq));
   if (lhs.isTensor() || rhs.isTensor()) {
     if (elaborator)
       return elaborator->binary(expr.op, lhs, rhs, expr.loc);

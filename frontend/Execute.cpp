@@ -213,13 +213,18 @@ Val ff::frontend::foldBinary(Operator op, const Val &lhs, const Val &rhs,
     joined.items.insert(joined.items.end(), rhs.items.begin(), rhs.items.end());
     return joined;
   }
+  if (op == Operator::In && rhs.isList())
+    return Val::of(llvm::any_of(rhs.items, [&](const Val &item) {
+      return foldBinary(Operator::Eq, lhs, item, loc, diags).integer != 0;
+    }));
   bool equality = op == Operator::Eq || op == Operator::Ne;
   if (equality && (!lhs.isNumber() || !rhs.isNumber())) {
     bool equal = lhs.kind == rhs.kind && lhs.integer == rhs.integer &&
                  (!lhs.isString() || lhs.text == rhs.text);
     return Val::of(equal == (op == Operator::Eq));
   }
-  if (!lhs.isNumber() || !rhs.isNumber() || op == Operator::MatMul) {
+  if (!lhs.isNumber() || !rhs.isNumber() || op == Operator::MatMul ||
+      op == Operator::In) {
     diags.error(loc, "'" + spelling(op) + "' cannot combine " +
                          describeKind(lhs) + " and " + describeKind(rhs));
     return Val::error();

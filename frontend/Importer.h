@@ -71,8 +71,9 @@ private:
   bool foldAdapters(ComponentInfo &info);
 
   // Config.cpp
-  bool readConfig(const Node &config, ConfigArgs &args, SMLoc loc);
-  bool readJsonConfig(const Node &path, ConfigArgs &args);
+  bool readConfig(const Node &config, const ModuleDecl &decl, ConfigArgs &args);
+  bool readJsonConfig(const Node &path, const ModuleDecl &decl,
+                      ConfigArgs &args);
 
   // Precision.cpp
   /// A key of [bundle.NAME.SECTION], else of [SECTION].

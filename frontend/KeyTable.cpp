@@ -64,6 +64,8 @@ static constexpr SectionInfo sections[] = {
     {"module.*", false,
      "A module: parameters named as in checkpoints, submodules, and a forward "
      "function."},
+    {"module.*.published", false,
+     "The config files of published checkpoints of the module."},
     {"module.*.params.*", false, "A parameter in its long form."},
     {"module.*.modules.*", false, "A submodule."},
     {"program.*", true,
@@ -180,7 +182,7 @@ static constexpr KeyInfo keys[] = {
      "init = \"gaussian\""},
     {"bundle.*.lora", "targets", K::StringArray, R::Any, "required", "",
      "Patterns over the paths of linear layers, or over their last parts. Each "
-     "must match.",
+     "must match. Buffers are passed over.",
      "targets = [\"blocks.*.attn.to_*\", \"ffn.net.2\"]"},
     {"bundle.*.lora", "ranks", K::FreeTable, R::Any, "{}", "",
      "Ranks of single layers: pattern = rank. They keep alpha, unless `alphas` "
@@ -378,12 +380,17 @@ static constexpr KeyInfo keys[] = {
      "doc = \"Two linear layers\""},
     {"module.*", "config", K::ConfigDecl, R::Any, "[]", "",
      "Names of the compile-time values that the module takes; a table gives "
-     "defaults, and `{}` to a name without one.",
-     "config = { dim = {}, mlp_ratio = 4 }"},
+     "defaults, and `{}` to a name without one. { from = EXPRESSION, default = "
+     "VALUE } computes one that is not given from values that are, those under "
+     "names of published configs among them, and has the default where these "
+     "are absent.",
+     "config = { heads = {}, dim = { from = \"heads * head_dim\" }, depth = { "
+     "from = \"num_layers\", default = 12 } }"},
     {"module.*", "inputs", K::StringArray, R::Any, "[]", "",
      "What the module is called with: `name: [dims] dtype` for a tensor, a "
-     "bare name for a compile-time value.",
-     "inputs = [\"x: [B, S, dim]\"]"},
+     "bare name for a compile-time value. One that ends in `= None` may be "
+     "left out, and is None then.",
+     "inputs = [\"x: [B, S, dim]\", \"mask: [B, S] bool = None\"]"},
     {"module.*", "params", K::ParamTable, R::Any, "{}", "",
      "Parameters by their names in checkpoints, with their shapes.",
      "params = { \"fc.weight\" = [\"hidden\", \"dim\"] }"},
@@ -396,6 +403,24 @@ static constexpr KeyInfo keys[] = {
     {"module.*", "forward", K::String, R::Any, "required", "",
      "What the module computes, in the forward language.",
      "forward = \"return linear(x, fc)\""},
+    {"module.*", "published", K::Section, R::Any, "", "",
+     "How its config is published.",
+     "published = { class = [\"GPT2LMHeadModel\"] }"},
+    {"module.*.published", "class", K::StringArray, R::Any, "[]", "",
+     "Values of `_class_name`, or of one of `architectures`, in config files "
+     "of the module. Another one is an error.",
+     "class = [\"WanTransformer3DModel\"]"},
+    {"module.*.published", "fixed", K::FreeTable, R::Any, "{}", "",
+     "Fields of which the module knows one value. Another one is an error.",
+     "fixed = { patch_size = [1, 2, 2] }"},
+    {"module.*.published", "ignored", K::StringArray, R::Any, "[]", "",
+     "Fields that do not matter to the module. A warning lists others that it "
+     "does not know.",
+     "ignored = [\"transformers_version\"]"},
+    {"module.*.published", "tensors", K::StringArray, R::Any, "[]", "",
+     "Patterns of tensors in the published files that the module does without, "
+     "as if `on_unexpected` named them.",
+     "tensors = [\"h.*.attn.bias\"]"},
     {"module.*.params.*", "shape", K::Shape, R::Any, "required", "",
      "Sizes, as integers or expressions over the config.",
      "shape = [\"4 * dim\", \"dim\"]"},
@@ -411,9 +436,10 @@ static constexpr KeyInfo keys[] = {
     {"module.*.params.*", "tie", K::String, R::Any, "", "",
      "Another parameter of the module, which this is a second name of.",
      "tie = \"wte.weight\""},
-    {"module.*.params.*", "buffer", K::Boolean, R::Any, "false", "",
+    {"module.*.params.*", "buffer", K::Expression, R::Any, "false", "",
      "Part of the model and its files that is never trained and keeps its "
-     "dtype, whatever the policy: a table.",
+     "dtype, whatever the policy: a table, or what a checkpoint holds and "
+     "nothing uses. It may depend on the config.",
      "buffer = true"},
     {"module.*.params.*", "dtype", K::Choice, R::Any, "", "fp32|fp64|bf16|fp16",
      "Dtype of a buffer where no file says it. Default: fp32.",
@@ -425,7 +451,7 @@ static constexpr KeyInfo keys[] = {
      "The module.", "module = \"Block\""},
     {"module.*.modules.*", "config", K::FreeTable, R::Any, "{}", "",
      "Values of its config; strings are expressions over the config of the "
-     "module around it.",
+     "module around it, and of its place `index` in a list.",
      "config = { dim = \"dim\", hidden = \"4 * dim\" }"},
     {"module.*.modules.*", "count", K::Expression, R::Any, "", "",
      "Makes it a list of that many, each a block: NAME.0, NAME.1, ...",

@@ -26,8 +26,9 @@ static std::optional<Val> lookupInSubmodule(const Instance &instance,
                                             Submodule &sub, StringRef rest,
                                             Elaborator *elaborator, SMLoc loc) {
   sub.used = true;
-  Instance inner{sub.type, instance.prefix + sub.name + ".", instance.component,
-                 sub.type->decl->unit, instance.isBase};
+  Instance inner{sub.types.front(), instance.prefix + sub.name + ".",
+                 instance.component, sub.types.front()->decl->unit,
+                 instance.isBase};
   if (!sub.isList)
     return rest.empty() ? ofModule(Val::Kind::Module, inner)
                         : lookupInModule(inner, rest, elaborator, loc);
@@ -36,7 +37,7 @@ static std::optional<Val> lookupInSubmodule(const Instance &instance,
     for (int64_t i = 0; i < sub.count; ++i)
       list.items.push_back(
           ofModule(Val::Kind::Module,
-                   {sub.type, inner.prefix + std::to_string(i) + ".",
+                   {sub.types[i], inner.prefix + std::to_string(i) + ".",
                     instance.component, /*isBlock=*/true, instance.isBase}));
     return list;
   }
@@ -46,6 +47,7 @@ static std::optional<Val> lookupInSubmodule(const Instance &instance,
     return std::nullopt;
   inner.prefix += (number + ".").str();
   inner.isBlock = true;
+  inner.type = sub.types[index];
   return tail.empty() ? ofModule(Val::Kind::Module, inner)
                       : lookupInModule(inner, tail, elaborator, loc);
 }

@@ -66,9 +66,14 @@ Attempt Matcher::attempt(const Wrapping &wrapping) const {
     else if (!want.optional && !matchesAny(onMissing, choices))
       result.missing.push_back(want.name);
   }
-  for (auto [i, key] : llvm::enumerate(keys))
-    if (!result.used[i] && !matchesAny(onUnexpected, {key, result.names[i]}))
+  for (auto [i, key] : llvm::enumerate(keys)) {
+    StringRef name = result.names[i];
+    bool isSpare = llvm::any_of(spare, [&](StringRef pattern) {
+      return matchesPattern(pattern, name);
+    });
+    if (!result.used[i] && !isSpare && !matchesAny(onUnexpected, {key, name}))
       result.unexpected.push_back(key);
+  }
   return result;
 }
 
@@ -278,8 +283,9 @@ bool ff::frontend::matchWeights(const WeightFiles &files,
                                 ArrayRef<ExpectedTensor> expected,
                                 const Node *onMissing, const Node *onUnexpected,
                                 StringRef component, SMLoc loc,
-                                Diagnostics &diags, std::vector<int> &match) {
+                                Diagnostics &diags, std::vector<int> &match,
+                                ArrayRef<StringRef> spare) {
   return Matcher(files, expected, onMissing, onUnexpected, component, loc,
-                 diags)
+                 diags, spare)
       .run(match);
 }

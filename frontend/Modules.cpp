@@ -10,7 +10,6 @@
 
 #include "frontend/Evaluator.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace ff;
@@ -19,6 +18,11 @@ using namespace ff::frontend;
 const ModuleDecl::ConfigDecl *ModuleDecl::findConfig(StringRef name) const {
   auto it = llvm::find_if(config, [&](auto &c) { return c.name == name; });
   return it == config.end() ? nullptr : &*it;
+}
+
+const Node *ModuleDecl::published(StringRef key) const {
+  const Node *section = table->get("published");
+  return section && section->isTable() ? section->get(key) : nullptr;
 }
 
 Param *ModuleType::findParam(StringRef name) {
@@ -70,19 +74,28 @@ bool ModuleTable::parseConfigDecl(ModuleDecl &decl) {
   if (config->isArray()) {
     for (const auto &item : config->items)
       if (item->isString())
-        decl.config.push_back({item->string, item->loc, nullptr});
+        decl.config.push_back({item->string, item->loc, nullptr, nullptr});
     return true;
   }
   for (const Entry &entry : config->entries) {
-    bool required = entry.value->isTable() && entry.value->entries.empty();
-    if (entry.value->isTable() && !required) {
-      diags.error(entry.value->loc, "the default of '" + entry.key +
-                                        "' must be a plain value, or {} for "
-                                        "none");
-      return false;
+    const Node *value = entry.value.get(), *from = nullptr;
+    if (value->isTable()) {
+      for (const Entry &key : value->entries)
+        if ((key.key != "default" || key.value->isTable()) &&
+            (key.key != "from" || !key.value->isString())) {
+          diags.error(key.keyLoc, "the default of '" + entry.key +
+                                      "' must be a plain value, {} for none, "
+                                      "or { from = EXPRESSION, default = "
+                                      "VALUE }");
+          return false;
+        }
+      from = value->get("from");
+      value = value->get("default");
     }
-    decl.config.push_back(
-        {entry.key, entry.keyLoc, required ? nullptr : entry.value.get()});
+    ExprPtr expr = from ? parseExpression(*from, diags) : nullptr;
+    if (from && !expr)
+      return false;
+    decl.config.push_back({entry.key, entry.keyLoc, value, std::move(expr)});
   }
   return true;
 }
@@ -103,94 +116,6 @@ bool ModuleTable::parseDecl(ModuleDecl &decl) {
     return false; // reported by the validation
   decl.forwardLoc = forward->loc;
   return parseForward(*forward, diags, decl.body) && ok;
-}
-
-//===----------------------------------------------------------------------===//
-// Config
-//===----------------------------------------------------------------------===//
-
-Val ff::frontend::valueOf(const Node &node, Diagnostics &diags) {
-  switch (node.kind) {
-  case Node::Kind::Integer:
-    return Val::of(node.integer);
-  case Node::Kind::Float:
-    return Val::of(node.number);
-  case Node::Kind::Boolean:
-    return Val::of(node.boolean);
-  case Node::Kind::String:
-    return Val::ofString(node.string);
-  case Node::Kind::Array: {
-    Val list = Val::of(Val::Kind::List);
-    for (const auto &item : node.items)
-      list.items.push_back(valueOf(*item, diags));
-    return list;
-  }
-  default:
-    diags.error(node.loc, "a config value cannot be " + node.kindName());
-    return Val::error();
-  }
-}
-
-/// Takes over the type of the default: an integer may stand for a float.
-static bool matchDefault(const Val &fallback, ConfigValue &given,
-                         StringRef name, Diagnostics &diags) {
-  if (given.value.kind == fallback.kind || given.value.isError())
-    return true;
-  if (fallback.kind == Val::Kind::Float && given.value.isInteger()) {
-    given.value = Val::of(given.value.asDouble());
-    return true;
-  }
-  if (fallback.isInteger() && given.value.kind == Val::Kind::Float)
-    return true; // mlp_ratio = 4, and 8/3 is given
-  diags.error(given.loc, "config value '" + name + "' must be " +
-                             describeKind(fallback) + ", not " +
-                             describeKind(given.value));
-  return false;
-}
-
-bool ModuleTable::completeConfig(const ModuleDecl &decl, ConfigArgs &args,
-                                 SMLoc loc) {
-  bool ok = true;
-  for (auto &[name, value] : args) {
-    const ModuleDecl::ConfigDecl *known = decl.findConfig(name);
-    if (known) {
-      if (known->fallback)
-        ok &=
-            matchDefault(valueOf(*known->fallback, diags), value, name, diags);
-      continue;
-    }
-    ok = false;
-    auto report =
-        diags.error(value.loc, "module '" + decl.name +
-                                   "' has no config value '" + name + "'");
-    std::vector<StringRef> names;
-    for (auto &config : decl.config)
-      names.push_back(config.name);
-    if (auto near = nearest(name, names))
-      report.note("did you mean '" + *near + "'?");
-    report.note(decl.loc, names.empty() ? "it takes no config"
-                                        : "its config is " + quotedList(names));
-  }
-  // In the order of the declaration, so that equal configs have equal keys.
-  ConfigArgs complete;
-  for (auto &config : decl.config) {
-    auto it = args.find(config.name);
-    if (it != args.end()) {
-      complete[config.name] = {it->second.value, config.loc};
-    } else if (config.fallback) {
-      complete[config.name] = {valueOf(*config.fallback, diags), config.loc};
-    } else {
-      ok = false;
-      diags
-          .error(loc, "module '" + decl.name + "' needs the config value '" +
-                          config.name + "'")
-          .note(config.loc, "it is declared here, without a default");
-    }
-  }
-  args = std::move(complete);
-  for (auto &[name, value] : args)
-    ok &= !value.value.isError();
-  return ok;
 }
 
 //===----------------------------------------------------------------------===//
@@ -233,7 +158,8 @@ ModuleType *ModuleTable::getType(const ModuleDecl &decl, ConfigArgs args,
   return type.broken ? nullptr : &type;
 }
 
-Val ModuleTable::evaluate(ModuleType &type, const Node &node) {
+Val ModuleTable::evaluate(ModuleType &type, const Node &node,
+                          std::optional<int64_t> index) {
   if (!node.isString())
     return valueOf(node, diags);
   auto [it, added] = expressions.try_emplace(&node, nullptr);
@@ -244,19 +170,22 @@ Val ModuleTable::evaluate(ModuleType &type, const Node &node) {
     return Val::error();
   Scope scope;
   scope.type = &type;
+  if (index)
+    scope.variables["index"] = Val::of(*index);
   return Evaluator(diags, /*elaborator=*/nullptr, scope).evaluate(*expr);
 }
 
-std::optional<bool> ModuleTable::holds(ModuleType &type, const Node &table) {
-  const Node *when = table.isTable() ? table.get("when") : nullptr;
+std::optional<bool> ModuleTable::holds(ModuleType &type, const Node &table,
+                                       StringRef key) {
+  const Node *when = table.isTable() ? table.get(key) : nullptr;
   if (!when)
     return true;
   Val value = evaluate(type, *when);
   if (value.isError())
     return std::nullopt;
   if (!value.isBoolean() && !value.isInteger()) {
-    diags.error(when->loc,
-                "'when' must be true or false, not " + describeKind(value));
+    diags.error(when->loc, "'" + key + "' must be true or false, not " +
+                               describeKind(value));
     return std::nullopt;
   }
   return value.integer != 0;
@@ -277,6 +206,8 @@ bool ModuleTable::addParam(ModuleType &type, const Entry &entry) {
   std::optional<bool> exists = holds(type, node);
   if (!shape || !shape->isArray() || !exists)
     return false;
+  if (!*exists) // its shape may make no sense
+    return true;
   Param param;
   param.name = entry.key;
   param.loc = entry.keyLoc;
@@ -308,8 +239,10 @@ bool ModuleTable::addParam(ModuleType &type, const Entry &entry) {
       param.tie = tie->string;
       param.tieLoc = tie->loc;
     }
-    if (const Node *buffer = node.get("buffer"); buffer && buffer->isBoolean())
-      param.buffer = buffer->boolean;
+    std::optional<bool> buffer = holds(type, node, "buffer");
+    if (!buffer)
+      return false;
+    param.buffer = node.get("buffer") && *buffer;
     if (const Node *dtype = node.get("dtype"); dtype && dtype->isString()) {
       param.dtype = dtype->string;
       if (!param.buffer) {
@@ -325,8 +258,7 @@ bool ModuleTable::addParam(ModuleType &type, const Entry &entry) {
   const Node *decay = node.isTable() ? node.get("decay") : nullptr;
   param.decay =
       decay && decay->isBoolean() ? decay->boolean : param.shape.size() >= 2;
-  if (*exists)
-    type.params.push_back(std::move(param));
+  type.params.push_back(std::move(param));
   return true;
 }
 
@@ -338,6 +270,16 @@ bool ModuleTable::addModules(ModuleType &type) {
       if (entry.value->isTable())
         ok &= addModule(type, entry);
   return ok;
+}
+
+ModuleType *ModuleTable::elementType(ModuleType &type, const Node &sub,
+                                     const ModuleDecl &decl,
+                                     std::optional<int64_t> index) {
+  ConfigArgs args;
+  if (const Node *config = sub.get("config"); config && config->isTable())
+    for (const Entry &arg : config->entries)
+      args[arg.key] = {evaluate(type, *arg.value, index), arg.keyLoc};
+  return getType(decl, std::move(args), sub.get("module")->loc);
 }
 
 bool ModuleTable::addModule(ModuleType &type, const Entry &entry) {
@@ -360,22 +302,23 @@ bool ModuleTable::addModule(ModuleType &type, const Entry &entry) {
     sub.isList = true;
     sub.count = value.integer;
   }
-  ConfigArgs args;
-  if (const Node *config = node.get("config"); config && config->isTable())
-    for (const Entry &arg : config->entries)
-      args[arg.key] = {evaluate(type, *arg.value), arg.keyLoc};
   if (!*exists)
     return true;
   const ModuleDecl *decl = getDecl(name->string, name->loc);
-  if (decl)
-    sub.type = getType(*decl, std::move(args), name->loc);
-  if (!sub.type)
+  if (!decl)
     return false;
   // Each is an operation and has a name: bound what a wrong number costs.
   constexpr uint64_t limit = 1 << 18;
-  uint64_t one = 1 + sub.type->params.size() + sub.type->size;
-  type.size = llvm::SaturatingMultiplyAdd(static_cast<uint64_t>(sub.count), one,
-                                          type.size);
+  for (int64_t i = 0; i < std::max<int64_t>(sub.count, 1); ++i) {
+    sub.types.push_back(elementType(
+        type, node, *decl, sub.isList ? std::optional(i) : std::nullopt));
+    if (!sub.types.back())
+      return false;
+    if (sub.count > 0)
+      type.size += 1 + sub.types[i]->params.size() + sub.types[i]->size;
+    if (type.size > limit)
+      break;
+  }
   if (type.size > limit) {
     diags
         .error(count ? count->loc : sub.loc,
@@ -387,37 +330,4 @@ bool ModuleTable::addModule(ModuleType &type, const Entry &entry) {
   }
   type.modules.push_back(std::move(sub));
   return true;
-}
-
-//===----------------------------------------------------------------------===//
-// What nothing uses
-//===----------------------------------------------------------------------===//
-
-void ModuleTable::checkUses() {
-  // A config value may matter to some configs alone, e.g. under an `if`.
-  llvm::MapVector<const char *, std::pair<bool, std::string>> config;
-  for (auto &type : owned) {
-    if (!type->called || type->broken)
-      continue;
-    std::string module = " of module '" + type->decl->name + "'";
-    for (Param &param : type->params)
-      if (!param.used)
-        diags
-            .error(param.loc, "parameter '" + param.name + "'" + module +
-                                  " is not used in its forward")
-            .note(type->decl->forwardLoc,
-                  "it would be saved and sharded, and never trained");
-    for (Submodule &sub : type->modules)
-      if (!sub.used && sub.count > 0)
-        diags.error(sub.loc, "submodule '" + sub.name + "'" + module +
-                                 " is not used in its forward");
-    for (auto &[name, value] : type->config) {
-      auto &entry = config[value.loc.getPointer()];
-      entry.first |= value.used;
-      entry.second = ("config value '" + name + "'" + module).str();
-    }
-  }
-  for (auto &[loc, entry] : config)
-    if (!entry.first)
-      diags.error(SMLoc::getFromPointer(loc), entry.second + " is not used");
 }

@@ -24,6 +24,7 @@ struct ModuleDecl {
     std::string name;
     SMLoc loc;
     const Node *fallback = nullptr;
+    ExprPtr from; ///< what it is computed from where it is not given
   };
 
   std::string name;
@@ -37,11 +38,14 @@ struct ModuleDecl {
   bool broken = false; ///< it has errors, which were reported
 
   const ConfigDecl *findConfig(StringRef name) const;
+  /// A key of [module.NAME.published]; null where it is absent.
+  const Node *published(StringRef key) const;
 };
 
 struct ConfigValue {
   Val value;
   SMLoc loc;
+  bool isPublished = false; ///< it stands in a config file
   bool used = false;
 };
 
@@ -55,7 +59,8 @@ struct Param {
   /// Another name of this parameter of the same module.
   std::string tie;
   SMLoc tieLoc;
-  /// Part of the model that no policy changes: a table, an index.
+  /// Part of the model that no policy changes: a table, an index, what a
+  /// checkpoint holds and nothing uses.
   bool buffer = false;
   std::string dtype; ///< of a buffer where no file says it; empty: fp32
   bool used = false;
@@ -64,7 +69,8 @@ struct Param {
 struct Submodule {
   std::string name;
   SMLoc loc;
-  ModuleType *type = nullptr;
+  /// Of each element; of one that is no list, and of an empty list, one.
+  llvm::SmallVector<ModuleType *, 1> types;
   bool isList = false;
   int64_t count = 1;
   bool used = false;
@@ -106,13 +112,25 @@ private:
   bool parseDecl(ModuleDecl &decl);
   bool parseConfigDecl(ModuleDecl &decl);
   bool completeConfig(const ModuleDecl &decl, ConfigArgs &args, SMLoc loc);
+  bool checkField(const ModuleDecl &decl, StringRef name, ConfigValue &value);
+  /// The value of a config value that is not given; nothing after an error.
+  std::optional<Val> computeConfig(const ModuleDecl &decl,
+                                   const ModuleDecl::ConfigDecl &config,
+                                   const ConfigArgs &args, ConfigArgs &complete,
+                                   SMLoc loc);
   bool addParams(ModuleType &type);
   bool addParam(ModuleType &type, const Entry &entry);
   bool addModules(ModuleType &type);
   bool addModule(ModuleType &type, const Entry &entry);
-  /// Whether the `when` of the table holds; nothing after an error.
-  std::optional<bool> holds(ModuleType &type, const Node &table);
-  Val evaluate(ModuleType &type, const Node &node);
+  /// Whether the condition of the table holds; nothing after an error.
+  std::optional<bool> holds(ModuleType &type, const Node &table,
+                            StringRef key = "when");
+  /// `index`: of the element of a list that the value is for.
+  Val evaluate(ModuleType &type, const Node &node,
+               std::optional<int64_t> index = std::nullopt);
+  /// The type of one element of a submodule. Null after an error.
+  ModuleType *elementType(ModuleType &type, const Node &sub,
+                          const ModuleDecl &decl, std::optional<int64_t> index);
 
   mlir::MLIRContext *context;
   const Spec &spec;

@@ -20,8 +20,8 @@ static constexpr unsigned kMaxOperators = 1000;
 
 StringRef ff::frontend::spelling(Operator op) {
   static constexpr llvm::StringLiteral names[] = {
-      "+", "-",  "*", "/",  "//",  "%",  "**",  "@", "==", "!=",
-      "<", "<=", ">", ">=", "and", "or", "not", "-", "+"};
+      "+", "-",  "*", "/",  "//", "%",   "**", "@",   "==", "!=",
+      "<", "<=", ">", ">=", "in", "and", "or", "not", "-",  "+"};
   return names[static_cast<size_t>(op)];
 }
 
@@ -151,6 +151,13 @@ ExprPtr Parser::parseComparison() {
     if (!rhs)
       return nullptr;
     return makeBinary(op, loc, std::move(lhs), std::move(rhs));
+  }
+  if (peek().isName("in")) {
+    SMLoc loc = take().loc;
+    ExprPtr rhs = parseBinary(0);
+    if (!rhs)
+      return nullptr;
+    return makeBinary(Operator::In, loc, std::move(lhs), std::move(rhs));
   }
   return lhs;
 }

@@ -215,6 +215,12 @@ bool Parser::parseInput(InputDecl &input) {
       input.dtypeLoc = dtype.loc;
     }
   }
+  if (accept("=")) {
+    if (!peek().isName("None"))
+      return unexpected("'None'");
+    take();
+    input.isOptional = true;
+  }
   return peek().kind == Token::Kind::Newline ||
          unexpected("the end of the declaration");
 }

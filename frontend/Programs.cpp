@@ -45,6 +45,11 @@ void Importer::parsePrograms() {
               .note("for example: \"" + input.name + ": [B, C, H, W]\"");
           parsed = false;
         }
+        if (parsed && input.isOptional) {
+          diags.error(input.loc, "input '" + input.name +
+                                     "' of a program cannot be optional");
+          parsed = false;
+        }
         program->parsed &= parsed;
         if (parsed)
           program->inputs.push_back(std::move(input));

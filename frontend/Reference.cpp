@@ -248,7 +248,7 @@ static constexpr llvm::StringLiteral forwardGuide = R"(## The forward language
   is compiled. In a branch on a comparison of tensors, a scalar or one value for each sample, both sides run and each sample takes
   the values of its side; `where` selects single elements.
 - Expressions: integers, floats, strings, `True`, `False`, `None`, lists, `+ - * / // % **`, `@` for matrix products,
-  comparisons, `and or not`, `a if c else b`, calls with positional and keyword arguments, `pi`.
+  comparisons, `in` for lists, `and or not`, `a if c else b`, calls with positional and keyword arguments, `pi`.
 - Tensors follow the broadcasting rules of NumPy: dims are aligned at the end, dims of size 1 repeat. Numbers take the dtype of
   the tensor they meet. `x.shape` is a list of integers; `x[:, 2:5]`, `x[0]`, `x[..., None]` cut, drop and add dims.
 - Names: variables, inputs, named dims of the inputs, values of the config, submodules, parameters. Parameters are written with
@@ -258,13 +258,16 @@ static constexpr llvm::StringLiteral forwardGuide = R"(## The forward language
 - An input is declared as `"x: [B, S, 4 * dim] f32"`. A dim is a number, an expression, or a name: the first use of a name binds
   it, the others must agree. `...` in front stands for any leading dims. Without a dtype an input has the compute dtype, to which
   floats of the data and of callers are converted; with `float` it has fp32, or fp64 where the compute dtype is that. An input of
-  a module without dims, `"causal"`, is a compile-time value.
+  a module without dims, `"causal"`, is a compile-time value. One that ends in `= None` may be left out: `"mask: [B, S] bool = None"`.
+  `if mask != None:` asks whether it is there.
 - In a program, dim 0 of every input is `B`, the micro-batch. The other dims of the train program are bound by the headers of the
   data files; other programs know the names that it binds.
 - A program returns tensors: `return loss`, `return x, y`, or with names `return {image = x}`. An output without a name of its own
   has the name of the variable that is returned, else `loss` (of the train program) or `result`.
 - A submodule with a `count` is a list: `for block in blocks:` or `blocks[0]`. Each element is a block: one function for each
-  distinct configuration, however many layers call it, and one shard unit for each element.
+  distinct configuration, however many layers call it, and one shard unit for each element. In the config of the list, `index` is
+  the number of the element: `last = "index == depth - 1"`.
+- A parameter must be used, a config value and a submodule without parameters must be mentioned: in a branch that is not taken will do.
 
 )";
 

@@ -36,10 +36,10 @@ class Matcher {
 public:
   Matcher(const WeightFiles &files, llvm::ArrayRef<ExpectedTensor> expected,
           const Node *onMissing, const Node *onUnexpected, StringRef component,
-          SMLoc loc, Diagnostics &diags)
+          SMLoc loc, Diagnostics &diags, llvm::ArrayRef<StringRef> spare)
       : files(files), expected(expected), onMissing(onMissing),
         onUnexpected(onUnexpected), component(component), loc(loc),
-        diags(diags) {
+        diags(diags), spare(spare) {
     for (const WeightFiles::Tensor &tensor : files.tensors)
       keys.push_back(tensor.key);
     for (const ExpectedTensor &tensor : expected) {
@@ -81,6 +81,7 @@ private:
   StringRef component;
   SMLoc loc;
   Diagnostics &diags;
+  llvm::ArrayRef<StringRef> spare;
   bool failed = false;
   std::vector<std::string> keys;  ///< of the tensors
   std::vector<std::string> names; ///< of the parameters, with aliases

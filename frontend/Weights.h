@@ -66,13 +66,15 @@ struct ExpectedTensor {
 
 /// Compares names, shapes and dtypes of the files with those of the model.
 /// `match[i]` becomes the index in files.tensors for expected[i], or -1 where
-/// the initialiser gives the value. `onMissing` and `onUnexpected` are the
-/// tables pattern -> action of the component, or null. False after an error.
+/// the initialiser gives the value. `spare` are patterns of tensors that are
+/// not needed. `onMissing` and `onUnexpected` are the tables pattern -> action
+/// of the component, or null. False after an error.
 bool matchWeights(const WeightFiles &files,
                   llvm::ArrayRef<ExpectedTensor> expected,
                   const Node *onMissing, const Node *onUnexpected,
                   llvm::StringRef component, SMLoc loc, Diagnostics &diags,
-                  std::vector<int> &match);
+                  std::vector<int> &match,
+                  llvm::ArrayRef<llvm::StringRef> spare = {});
 
 } // namespace ff::frontend
 

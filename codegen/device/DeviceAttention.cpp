@@ -51,6 +51,12 @@ DeviceAttention::DeviceAttention(Operation *op, double scale, bool causal)
   sizes.resultAlignment = std::gcd(int64_t(16), sizes.dim * bytes());
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
     StridedView view = resolveView(operand);
+    // The mask is the last, and row-major.
+    if (getElementTypeOrSelf(operand).isInteger(1)) {
+      sizes.masked = true;
+      views.push_back(std::move(view));
+      break;
+    }
     bool isLse = i == AttentionSizes::Lse;
     sizes.alignment[i] =
         alignmentOf(view, tensorType(operand).getShape(), bytes());
@@ -172,7 +178,8 @@ void DeviceAttention::emit(AttentionKernel kernel,
   std::string name = libraryFunction(kernel);
   auto callee = device.lookupSymbol<LLVM::LLVMFuncOp>(name);
   if (!callee) {
-    SmallVector<Type> types(function.getNumArguments() + 1, pointer);
+    int64_t count = function.getNumArguments() + (sizes.masked ? 1 : 2);
+    SmallVector<Type> types(count, pointer);
     auto type = LLVM::LLVMFunctionType::get(
         LLVM::LLVMVoidType::get(b.getContext()), types);
     callee = b.create<LLVM::LLVMFuncOp>(loc, name, type);
@@ -184,7 +191,17 @@ void DeviceAttention::emit(AttentionKernel kernel,
       (function.getName() + "_sizes").str(), b.getI64TensorAttr(words));
 
   b.setInsertionPointToEnd(&entry);
+  // The mask is the last of the inputs, and the last but one of the library.
   SmallVector<Value> arguments(function.getArguments());
+  Value mask;
+  if (sizes.masked) {
+    auto *it = arguments.end() - 3; // in front of two results
+    mask = *it;
+    arguments.erase(it);
+  } else {
+    mask = b.create<LLVM::ZeroOp>(loc, pointer);
+  }
+  arguments.push_back(mask);
   arguments.push_back(b.create<LLVM::AddressOfOp>(loc, constant));
   b.create<LLVM::CallOp>(loc, callee, arguments);
   b.create<gpu::ReturnOp>(loc);

@@ -185,10 +185,12 @@ LogicalResult LowerKernelsToGPU::lower(AttentionBackwardOp op) {
   LaunchDeviceOp queries =
       launchOne(AttentionKernel::QueryGrad, starts,
                 {op.getQueryGrad().getType(), attention.statisticsType()});
-  Value sums = queries.getResult(1);
+  SmallVector<Value> inputs{starts[0], starts[1], starts[2],
+                            starts[4], starts[5], queries.getResult(1)};
+  if (op.getMask())
+    inputs.push_back(starts.back());
   LaunchDeviceOp keys =
-      launchOne(AttentionKernel::KeyGrad,
-                {starts[0], starts[1], starts[2], starts[4], starts[5], sums},
+      launchOne(AttentionKernel::KeyGrad, inputs,
                 {op.getKeyGrad().getType(), op.getValueGrad().getType()});
   // Of the five products, what is computed twice counts for the first.
   double flops = countFlops(op);

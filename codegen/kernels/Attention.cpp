@@ -92,6 +92,7 @@ void ff::emitAttention(KernelBuilder &k, const AttentionShape &s) {
         k.delinearize(iteration, {s.batch, s.heads, s.tiles()});
     AttentionTile tile(k, s);
     tile.first = k.mulIndex(index[2], s.lanes);
+    tile.batch = index[0];
     emitForwardTile(k, s, tile, index[0], index[1]);
   });
   k.finish();
@@ -185,6 +186,7 @@ void ff::emitAttentionBackward(KernelBuilder &k, const AttentionShape &s) {
     SmallVector<Value> index = k.delinearize(iteration, {s.batch, s.heads});
     Value batch = index[0], head = index[1];
     AttentionTile tile(k, s);
+    tile.batch = batch;
     BackwardTile t;
     t.query = tile.operandRows(Query, batch, head);
     t.key = tile.operandRows(Key, batch, head);

@@ -56,6 +56,8 @@ public:
   mlir::Type number;  ///< of all that is computed
   int64_t lanes;
   llvm::SmallVector<StridedView> views; ///< of the operands
+  /// Which operand says what keys count, if one does: the last.
+  std::optional<int64_t> mask;
   mlir::Operation *op;
 };
 
@@ -124,6 +126,7 @@ public:
   mlir::Type vectorType() const { return vectorOf(s.number, s.lanes); }
 
   mlir::Value first; ///< the first query of the tile
+  mlir::Value batch; ///< that of the tile
 
 private:
   Rows rows(int64_t buffer, mlir::Type element, llvm::ArrayRef<int64_t> strides,

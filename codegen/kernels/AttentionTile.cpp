@@ -36,6 +36,9 @@ AttentionShape::AttentionShape(Operation *op, double scale, bool causal,
       std::max<int64_t>(1, vectorBytes * 8 / number.getIntOrFloatBitWidth());
   for (Value operand : op->getOperands())
     views.push_back(resolveView(operand));
+  int64_t last = op->getNumOperands() - 1;
+  if (getElementTypeOrSelf(op->getOperand(last)).isInteger(1))
+    mask = last;
 }
 
 std::string AttentionShape::key() const {
@@ -142,13 +145,25 @@ Value AttentionTile::valid() {
 }
 
 Value AttentionTile::visible(Value key, int64_t j) {
+  Value counts;
+  if (s.mask) {
+    Type element = k.b.getI1Type();
+    ArrayRef<int64_t> strides = s.views[*s.mask].strides;
+    Value at = k.addIndex(k.mulIndex(batch, strides[0]),
+                          k.mulIndex(k.addIndex(key, k.index(j)), strides[1]));
+    counts = k.splat(
+        k.load(k.advance(k.buffer(*s.mask), element, at), element, 1), s.lanes);
+  }
   if (!s.causal)
-    return {};
+    return counts;
   Value last =
       k.counting(k.addIndex(first, k.index(s.keys - s.queries)), s.lanes);
   Value index = k.splat(k.addIndex(key, k.index(j)), s.lanes);
-  return k.b.create<arith::CmpIOp>(k.loc, arith::CmpIPredicate::sle, index,
-                                   last);
+  Value earlier =
+      k.b.create<arith::CmpIOp>(k.loc, arith::CmpIPredicate::sle, index, last);
+  if (!counts)
+    return earlier;
+  return k.b.create<arith::AndIOp>(k.loc, earlier, counts);
 }
 
 //===----------------------------------------------------------------------===//

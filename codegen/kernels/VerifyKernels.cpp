@@ -34,7 +34,9 @@ Requirement ff::requirementOf(OpOperand &operand) {
     return operand.getOperandNumber() < 2 ? Requirement::Matrix
                                           : Requirement::Contiguous;
   if (isa<AttentionOp, AttentionBackwardOp>(op))
-    return Requirement::DenseRows;
+    return getElementTypeOrSelf(operand.get()).isInteger(1)
+               ? Requirement::Contiguous // the mask
+               : Requirement::DenseRows;
   if (isa<EmbeddingOp, EmbeddingBackwardOp, func::CallOp, func::ReturnOp,
           GradientOp, ReduceGradientsOp>(op))
     return Requirement::Contiguous;

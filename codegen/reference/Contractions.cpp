@@ -47,11 +47,13 @@ struct Heads {
   int64_t batch, queries, keys, heads, dim;
   double scale;
   bool causal;
+  const HostTensor *mask;
 
-  Heads(const HostTensor &q, const HostTensor &k, double scale, bool causal)
+  Heads(const HostTensor &q, const HostTensor &k, double scale, bool causal,
+        const HostTensor *mask)
       : batch(q.type.getDimSize(0)), queries(q.type.getDimSize(1)),
         keys(k.type.getDimSize(1)), heads(q.type.getDimSize(2)),
-        dim(q.type.getDimSize(3)), scale(scale), causal(causal) {}
+        dim(q.type.getDimSize(3)), scale(scale), causal(causal), mask(mask) {}
 
   int64_t query(int64_t b, int64_t s, int64_t h) const {
     return ((b * queries + s) * heads + h) * dim;
@@ -62,6 +64,9 @@ struct Heads {
   int64_t visible(int64_t i) const {
     return causal ? std::max<int64_t>(0, std::min(keys, i + keys - queries + 1))
                   : keys;
+  }
+  bool counts(int64_t b, int64_t j) const {
+    return !mask || mask->data[b * keys + j] != 0;
   }
   double dot(const double *a, const double *b) const {
     double sum = 0;
@@ -84,14 +89,21 @@ static HostTensors evaluateAttention(AttentionOp op, ArrayRef<HostTensor> in) {
       filledTensor(cast<RankedTensorType>(op.getResult().getType()), 0);
   HostTensor lse =
       filledTensor(cast<RankedTensorType>(op.getLse().getType()), 0);
-  Heads s(in[0], in[1], op.getScale().convertToDouble(), op.getCausal());
+  Heads s(in[0], in[1], op.getScale().convertToDouble(), op.getCausal(),
+          op.getMask() ? &in[3] : nullptr);
   s.forEachQuery([&](int64_t b, int64_t h, int64_t i) {
     const double *q = &in[0].data[s.query(b, i, h)];
     std::vector<double> p(s.visible(i));
     double max = -std::numeric_limits<double>::infinity(), sum = 0;
     for (size_t j = 0; j < p.size(); ++j) {
-      p[j] = s.scale * s.dot(q, &in[1].data[s.key(b, j, h)]);
+      p[j] = s.counts(b, j) ? s.scale * s.dot(q, &in[1].data[s.key(b, j, h)])
+                            : -std::numeric_limits<double>::infinity();
       max = std::max(max, p[j]);
+    }
+    // A query that sees no key gets 0.
+    if (max == -std::numeric_limits<double>::infinity()) {
+      lse.data[(b * s.heads + h) * s.queries + i] = max;
+      return;
     }
     for (double &value : p)
       sum += value = std::exp(value - max);
@@ -109,12 +121,15 @@ static HostTensors evaluateAttentionBackward(AttentionBackwardOp op,
   HostTensors out;
   for (Value result : op.getResults())
     out.push_back(filledTensor(cast<RankedTensorType>(result.getType()), 0));
-  Heads s(in[0], in[1], op.getScale().convertToDouble(), op.getCausal());
+  Heads s(in[0], in[1], op.getScale().convertToDouble(), op.getCausal(),
+          op.getMask() ? &in[6] : nullptr);
   s.forEachQuery([&](int64_t b, int64_t h, int64_t i) {
     int64_t qi = s.query(b, i, h);
     double delta = s.dot(&in[3].data[qi], &in[5].data[qi]);
     double lse = in[4].data[(b * s.heads + h) * s.queries + i];
     for (int64_t j = 0; j < s.visible(i); ++j) {
+      if (!s.counts(b, j))
+        continue;
       int64_t kj = s.key(b, j, h);
       double p =
           std::exp(s.scale * s.dot(&in[0].data[qi], &in[1].data[kj]) - lse);

@@ -144,6 +144,22 @@ func.func @attention_heads(%q: tensor<1x2x3x4xf32>, %k: tensor<1x2x2x4xf32>) {
 
 // -----
 
+func.func @attention_mask(%q: tensor<2x3x1x4xf32>, %k: tensor<2x5x1x4xf32>, %m: tensor<2x3xi1>) {
+  // expected-error @below {{mask has shape [2, 3], not [2, 5]}}
+  %0, %1 = ff.attention %q, %k, %k mask %m {scale = 1.0 : f64} : (tensor<2x3x1x4xf32>, tensor<2x5x1x4xf32>, tensor<2x5x1x4xf32>, tensor<2x3xi1>) -> (tensor<2x3x1x4xf32>, tensor<2x1x3xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_mask_of_numbers(%q: tensor<2x3x1x4xf32>, %m: tensor<2x3xf32>) {
+  // expected-error @below {{operand #3 must be statically shaped tensor of 1-bit signless integer values}}
+  %0, %1 = ff.attention %q, %q, %q mask %m {scale = 1.0 : f64} : (tensor<2x3x1x4xf32>, tensor<2x3x1x4xf32>, tensor<2x3x1x4xf32>, tensor<2x3xf32>) -> (tensor<2x3x1x4xf32>, tensor<2x1x3xf32>)
+  return
+}
+
+// -----
+
 func.func @iota_dim() {
   // expected-error @below {{dim 2 is not a dim of 'tensor<2x3xf32>'}}
   %0 = ff.iota dim 2 : tensor<2x3xf32>

@@ -75,6 +75,12 @@ func.func @compute(%x: tensor<2x4xf32>, %w: tensor<4x4xf32>, %b: tensor<4xf32>, 
   %13, %14 = ff.attention %q, %q, %q {scale = 0.5 : f64, causal} : (tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>) -> (tensor<1x2x1x4xf32>, tensor<1x1x2xf32>)
   // CHECK: ff.attention_backward
   %15:3 = ff.attention_backward %q, %q, %q, %13, %14, %q {scale = 0.5 : f64} : (tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x1x2xf32>, tensor<1x2x1x4xf32>) -> (tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>)
+  // CHECK: arith.constant
+  %mask = arith.constant dense<true> : tensor<1x2xi1>
+  // CHECK: ff.attention {{.*}} mask
+  %masked:2 = ff.attention %q, %q, %q mask %mask {scale = 0.5 : f64} : (tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2xi1>) -> (tensor<1x2x1x4xf32>, tensor<1x1x2xf32>)
+  // CHECK: ff.attention_backward {{.*}} mask
+  %masked_grads:3 = ff.attention_backward %q, %q, %q, %13, %14, %q mask %mask {scale = 0.5 : f64} : (tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x1x2xf32>, tensor<1x2x1x4xf32>, tensor<1x2xi1>) -> (tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>)
   return
 }
 

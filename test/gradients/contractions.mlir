@@ -146,3 +146,27 @@ func.func @attention_2_2_5_1_4_causal_inline(%q: tensor<2x2x1x4xf64>, %k: tensor
   %y, %l = ff.attention %q, %k, %v {causal, scale = 0.5 : f64} : (tensor<2x2x1x4xf64>, tensor<2x5x1x4xf64>, tensor<2x5x1x4xf64>) -> (tensor<2x2x1x4xf64>, tensor<2x1x2xf64>)
   return %y : tensor<2x2x1x4xf64>
 }
+
+func.func @attention_2_3_5_2_3_mask(%q: tensor<2x3x2x3xf64>, %k: tensor<2x5x2x3xf64>, %v: tensor<2x5x2x3xf64>) -> (tensor<2x3x2x3xf64>) {
+  %m = arith.constant dense<[[true, false, true, true, false], [true, true, true, true, true]]> : tensor<2x5xi1>
+  %y, %l = ff.attention %q, %k, %v mask %m {scale = 0.5 : f64} : (tensor<2x3x2x3xf64>, tensor<2x5x2x3xf64>, tensor<2x5x2x3xf64>, tensor<2x5xi1>) -> (tensor<2x3x2x3xf64>, tensor<2x2x3xf64>)
+  return %y : tensor<2x3x2x3xf64>
+}
+
+func.func @attention_2_3_5_2_3_mask_inline(%q: tensor<2x3x2x3xf64>, %k: tensor<2x5x2x3xf64>, %v: tensor<2x5x2x3xf64>) -> (tensor<2x3x2x3xf64>) attributes {test.inline} {
+  %m = arith.constant dense<[[true, false, true, true, false], [true, true, true, true, true]]> : tensor<2x5xi1>
+  %y, %l = ff.attention %q, %k, %v mask %m {scale = 0.5 : f64} : (tensor<2x3x2x3xf64>, tensor<2x5x2x3xf64>, tensor<2x5x2x3xf64>, tensor<2x5xi1>) -> (tensor<2x3x2x3xf64>, tensor<2x2x3xf64>)
+  return %y : tensor<2x3x2x3xf64>
+}
+
+func.func @attention_2_4_4_1_2_mask_causal(%q: tensor<2x4x1x2xf64>, %k: tensor<2x4x1x2xf64>, %v: tensor<2x4x1x2xf64>) -> (tensor<2x4x1x2xf64>) {
+  %m = arith.constant dense<[[false, true, true, false], [false, false, false, false]]> : tensor<2x4xi1>
+  %y, %l = ff.attention %q, %k, %v mask %m {causal, scale = 0.5 : f64} : (tensor<2x4x1x2xf64>, tensor<2x4x1x2xf64>, tensor<2x4x1x2xf64>, tensor<2x4xi1>) -> (tensor<2x4x1x2xf64>, tensor<2x1x4xf64>)
+  return %y : tensor<2x4x1x2xf64>
+}
+
+func.func @attention_2_4_4_1_2_mask_causal_inline(%q: tensor<2x4x1x2xf64>, %k: tensor<2x4x1x2xf64>, %v: tensor<2x4x1x2xf64>) -> (tensor<2x4x1x2xf64>) attributes {test.inline} {
+  %m = arith.constant dense<[[false, true, true, false], [false, false, false, false]]> : tensor<2x4xi1>
+  %y, %l = ff.attention %q, %k, %v mask %m {causal, scale = 0.5 : f64} : (tensor<2x4x1x2xf64>, tensor<2x4x1x2xf64>, tensor<2x4x1x2xf64>, tensor<2x4xi1>) -> (tensor<2x4x1x2xf64>, tensor<2x1x4xf64>)
+  return %y : tensor<2x4x1x2xf64>
+}

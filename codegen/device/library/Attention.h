@@ -85,6 +85,19 @@ FF_INLINE bool isMasked(const AttentionSizes &s, int query, int key,
          key + count > visibleKeys(s, query);
 }
 
+/// The mask at a batch; null where there is none.
+FF_INLINE const unsigned char *maskOf(const AttentionSizes &s,
+                                      const unsigned char *start,
+                                      const Place &place) {
+  return s.masked ? start + place.batch * s.keys : nullptr;
+}
+
+/// Whether key `key` counts, as far as the mask says. There may be no such key.
+FF_INLINE bool counts(const AttentionSizes &s, const unsigned char *mask,
+                      int key) {
+  return !s.masked || key >= s.keys || mask[key] != 0;
+}
+
 /// Buffers of a loop over tiles of two tensors.
 template <int rowBytes, int columns> struct Buffers {
   uint32_t start;

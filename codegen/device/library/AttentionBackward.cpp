@@ -62,6 +62,7 @@ struct Backward {
   const char *q, *k, *v, *o;
   const float *lse;
   const char *grad;
+  const unsigned char *mask;
   const AttentionSizes &s;
 
   FF_INLINE const float *statistics(const Place &place) const {
@@ -82,12 +83,14 @@ template <class E, int D> struct QueryGrad {
   using Scores = Product<E, D, M, N>;
 
   const AttentionSizes &s;
+  const unsigned char *mask;
   int first, row;
   float logSum[M][2], delta[M][2];
   float sums[M][D / 8][4];
 
-  FF_INLINE QueryGrad(const AttentionSizes &s, int first, int warpRow)
-      : s(s), first(first), row(first + warpRow + laneId() / 4) {
+  FF_INLINE QueryGrad(const AttentionSizes &s, const unsigned char *mask,
+                      int first, int warpRow)
+      : s(s), mask(mask), first(first), row(first + warpRow + laneId() / 4) {
     clear(sums);
   }
 
@@ -135,6 +138,12 @@ template <class E, int D> struct QueryGrad {
     Scores::rows(slopes, grads, values);
     const bool isHidden = isMasked(s, first, key, kKeys);
     const int column = key + laneId() % 4 * 2;
+    bool seen[N][2];
+#pragma unroll
+    for (int n = 0; n < N; ++n)
+#pragma unroll
+      for (int j = 0; j < 2; ++j)
+        seen[n][j] = counts(s, mask, column + n * 8 + j);
 #pragma unroll
     for (int m = 0; m < M; ++m)
 #pragma unroll
@@ -145,7 +154,7 @@ template <class E, int D> struct QueryGrad {
 #pragma unroll
           for (int j = 0; j < 2; ++j) {
             float p = probability(s, weights[m][n][i * 2 + j], logSum[m][i]);
-            if (isHidden && column + n * 8 + j >= end)
+            if ((isHidden && column + n * 8 + j >= end) || !seen[n][j])
               p = 0;
             slopes[m][n][i * 2 + j] *= p;
           }
@@ -172,7 +181,7 @@ FF_INLINE void attentionQueryGrad(const Backward &in, char *dq, float *deltas) {
   const Buffers<kStride, kKeys> buffers{grads + rows * kStride};
 
   const int warpRow = threadId() / 32 * Kernel::M * 16;
-  Kernel kernel(s, place.tile * rows, warpRow);
+  Kernel kernel(s, maskOf(s, in.mask, place), place.tile * rows, warpRow);
   const int end = visibleKeys(s, kernel.first + rows - 1);
   auto load = [&](int i) {
     loadRows<E, D>(buffers.first(i), key, i * kKeys, kKeys, threads);
@@ -219,11 +228,13 @@ template <class E, int D> struct KeyGrad {
   using Scores = Product<E, D, M, N>;
 
   const AttentionSizes &s;
+  const unsigned char *mask;
   int first, row;
   float keySums[M][D / 8][4], valueSums[M][D / 8][4];
 
-  FF_INLINE KeyGrad(const AttentionSizes &s, int first, int warpRow)
-      : s(s), first(first), row(first + warpRow + laneId() / 4) {
+  FF_INLINE KeyGrad(const AttentionSizes &s, const unsigned char *mask,
+                    int first, int warpRow)
+      : s(s), mask(mask), first(first), row(first + warpRow + laneId() / 4) {
     clear(keySums);
     clear(valueSums);
   }
@@ -240,6 +251,12 @@ template <class E, int D> struct KeyGrad {
     clear(weights);
     Scores::rows(weights, keys, queries);
     const bool isHidden = s.causal && visibleKeys(s, query) < lastKey();
+    bool seen[M][2];
+#pragma unroll
+    for (int m = 0; m < M; ++m)
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+        seen[m][i] = counts(s, mask, row + m * 16 + i * 8);
 #pragma unroll
     for (int m = 0; m < M; ++m)
 #pragma unroll
@@ -249,8 +266,9 @@ template <class E, int D> struct KeyGrad {
           float &weight = weights[m][n][i];
           weight = probability(s, weight, logSum[n][i % 2]);
           const int column = query + laneId() % 4 * 2;
-          if (isHidden && row + m * 16 + i / 2 * 8 >=
-                              visibleKeys(s, column + n * 8 + i % 2))
+          if (!seen[m][i / 2] ||
+              (isHidden && row + m * 16 + i / 2 * 8 >=
+                               visibleKeys(s, column + n * 8 + i % 2)))
             weight = 0;
         }
     Scores::weighted(valueSums, weights, grads);
@@ -306,7 +324,7 @@ FF_INLINE void attentionKeyGrad(const Backward &in, const float *deltas,
   const Buffers<kStride, kQueries> buffers{values + rows * kStride};
 
   const int warpRow = threadId() / 32 * Kernel::M * 16;
-  Kernel kernel(s, place.tile * rows, warpRow);
+  Kernel kernel(s, maskOf(s, in.mask, place), place.tile * rows, warpRow);
   // From the first query that sees the block's first key: there is one.
   const int64_t start = s.causal ? kernel.first - s.keys + s.queries : 0;
   const int begin = static_cast<int>(most<int64_t>(0, start)) / kQueries;
@@ -349,15 +367,15 @@ FF_INLINE void attentionKeyGrad(const Backward &in, const float *deltas,
       ff_attention_query_grad_##type##_##dim(                                  \
           const char *q, const char *k, const char *v, const char *o,          \
           const float *l, const char *g, char *dq, float *deltas,              \
-          const ff::AttentionSizes *s) {                                       \
-    ff::attentionQueryGrad<ff::E, dim>({q, k, v, o, l, g, *s}, dq, deltas);    \
+          const unsigned char *m, const ff::AttentionSizes *s) {               \
+    ff::attentionQueryGrad<ff::E, dim>({q, k, v, o, l, g, m, *s}, dq, deltas); \
   }                                                                            \
   extern "C" __attribute__((always_inline)) void                               \
       ff_attention_key_grad_##type##_##dim(                                    \
           const char *q, const char *k, const char *v, const float *l,         \
           const char *g, const float *deltas, char *dk, char *dv,              \
-          const ff::AttentionSizes *s) {                                       \
-    ff::attentionKeyGrad<ff::E, dim>({q, k, v, nullptr, l, g, *s}, deltas, dk, \
-                                     dv);                                      \
+          const unsigned char *m, const ff::AttentionSizes *s) {               \
+    ff::attentionKeyGrad<ff::E, dim>({q, k, v, nullptr, l, g, m, *s}, deltas,  \
+                                     dk, dv);                                  \
   }
 FF_FOR_TYPES(FF_DEFINE)

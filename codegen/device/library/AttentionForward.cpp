@@ -26,14 +26,16 @@ template <class E, int D> struct Forward {
   using Scores = Product<E, D, M, N>;
 
   const AttentionSizes &s;
+  const unsigned char *mask;
   int first; ///< query of the block
   int row;   ///< of the thread, its first
   float factor;
   float max[M][2], sum[M][2]; ///< sums are of the columns of the thread
   float output[M][D / 8][4];
 
-  FF_INLINE Forward(const AttentionSizes &s, int first, int warpRow)
-      : s(s), first(first), row(first + warpRow + laneId() / 4),
+  FF_INLINE Forward(const AttentionSizes &s, const unsigned char *mask,
+                    int first, int warpRow)
+      : s(s), mask(mask), first(first), row(first + warpRow + laneId() / 4),
         factor(s.scale > 0 ? static_cast<float>(s.scale) * kLog2E : kLog2E) {
     clear(output);
 #pragma unroll
@@ -46,8 +48,14 @@ template <class E, int D> struct Forward {
   }
 
   /// -inf where a query does not see a key.
-  FF_INLINE void mask(float (&scores)[M][N][4], int key) const {
+  FF_INLINE void hide(float (&scores)[M][N][4], int key) const {
     const int column = key + laneId() % 4 * 2;
+    bool seen[N][2];
+#pragma unroll
+    for (int n = 0; n < N; ++n)
+#pragma unroll
+      for (int j = 0; j < 2; ++j)
+        seen[n][j] = counts(s, mask, column + n * 8 + j);
 #pragma unroll
     for (int m = 0; m < M; ++m)
 #pragma unroll
@@ -57,7 +65,7 @@ template <class E, int D> struct Forward {
         for (int n = 0; n < N; ++n)
 #pragma unroll
           for (int j = 0; j < 2; ++j)
-            if (column + n * 8 + j >= end)
+            if (column + n * 8 + j >= end || !seen[n][j])
               scores[m][n][i * 2 + j] = -kInfinity;
       }
   }
@@ -111,8 +119,8 @@ template <class E, int D> struct Forward {
           for (int i = 0; i < 4; ++i)
             scores[m][n][i] *= static_cast<float>(s.scale);
     }
-    if (isMasked(s, first, key, kKeys))
-      mask(scores, key);
+    if (s.masked || isMasked(s, first, key, kKeys))
+      hide(scores, key);
     weigh(scores);
     Scores::weighted(output, scores, values);
   }
@@ -144,7 +152,8 @@ template <class E, int D> struct Forward {
 
 template <class E, int D>
 FF_INLINE void attentionForward(const char *q, const char *k, const char *v,
-                                char *o, float *l, const AttentionSizes &s) {
+                                char *o, float *l, const unsigned char *m,
+                                const AttentionSizes &s) {
   using Kernel = Forward<E, D>;
   constexpr int kKeys = Kernel::kKeys, kStride = Kernel::kStride;
   const int warps = static_cast<int>(s.warps), threads = warps * 32;
@@ -160,7 +169,7 @@ FF_INLINE void attentionForward(const char *q, const char *k, const char *v,
   const Buffers<kStride, kKeys> buffers{queries + rows * kStride};
 
   const int warpRow = threadId() / 32 * Kernel::M * 16;
-  Kernel kernel(s, place.tile * rows, warpRow);
+  Kernel kernel(s, maskOf(s, m, place), place.tile * rows, warpRow);
   const int end = visibleKeys(s, kernel.first + rows - 1);
   auto load = [&](int i) {
     loadRows<E, D>(buffers.first(i), key, i * kKeys, kKeys, threads);
@@ -195,7 +204,7 @@ FF_INLINE void attentionForward(const char *q, const char *k, const char *v,
   extern "C"                                                                   \
       __attribute__((always_inline)) void ff_attention_forward_##type##_##dim( \
           const char *q, const char *k, const char *v, char *o, float *l,      \
-          const ff::AttentionSizes *s) {                                       \
-    ff::attentionForward<ff::E, dim>(q, k, v, o, l, *s);                       \
+          const unsigned char *m, const ff::AttentionSizes *s) {               \
+    ff::attentionForward<ff::E, dim>(q, k, v, o, l, m, *s);                    \
   }
 FF_FOR_TYPES(FF_DEFINE)

@@ -26,7 +26,8 @@ struct AttentionSizes {
   int64_t heads, queries, keys, dim;
   double scale;
   int64_t causal;
-  int64_t warps;           ///< of a block
+  int64_t masked; ///< whether a mask [B, Sk] of bytes says what keys count
+  int64_t warps;  ///< of a block
   int64_t resultAlignment; ///< in bytes, of the rows of results
   int64_t alignment[NumOperands];
   /// In elements, from one batch, row and head to the next.

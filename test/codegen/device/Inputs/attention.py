@@ -17,17 +17,27 @@ class Case:
         self.query = tensor(self.shape, element)
         self.key = tensor((batch, keys, heads, dim), element)
         self.lse = tensor((batch, heads, queries), "f32")
+        self.mask = None
+
+    def print_masked(self, keys):
+        """Keys count where an input is above `keys`, of [-1, 1]."""
+        batch, keys_count = self.shape[0], int(self.key.split("x")[1])
+        numbers = tensor((batch, keys_count), "f32")
+        self.mask = tensor((batch, keys_count), "i1")
+        self.print(f"%q: {self.query}, %k: {self.key}, %v: {self.key}, %n: {numbers}",
+                   [f"%z = arith.constant dense<{float(keys)}> : {numbers}", f"%m = arith.cmpf ogt, %n, %z : {numbers}"])
 
     def print(self, arguments, before=()):
         q, k, l = self.query, self.key, self.lse
+        mask, m = (" mask %m", ", " + self.mask) if self.mask else ("", "")
         attributes = f"{{scale = {float(self.scale)} : f64{self.causal}}}"
         print(f"func.func @{self.name}({arguments}, %do: {q}) -> ({q}, {l}, {q}, {k}, {k})")
         print("    attributes {test.range = [-1.0, 1.0]} {")
         for line in before:
             print("  " + line)
-        print(f"  %o, %l = ff.attention %q, %k, %v {attributes} : ({q}, {k}, {k}) -> ({q}, {l})")
-        print(f"  %dq, %dk, %dv = ff.attention_backward %q, %k, %v, %o, %l, %do {attributes}")
-        print(f"      : ({q}, {k}, {k}, {q}, {l}, {q}) -> ({q}, {k}, {k})")
+        print(f"  %o, %l = ff.attention %q, %k, %v{mask} {attributes} : ({q}, {k}, {k}{m}) -> ({q}, {l})")
+        print(f"  %dq, %dk, %dv = ff.attention_backward %q, %k, %v, %o, %l, %do{mask} {attributes}")
+        print(f"      : ({q}, {k}, {k}, {q}, {l}, {q}{m}) -> ({q}, {k}, {k})")
         print(f"  return %o, %l, %dq, %dk, %dv : {q}, {l}, {q}, {k}, {k}\n}}")
 
     def print_plain(self):
@@ -78,6 +88,14 @@ def print_all(element):
     Case("no_scale", element, 20, 12, 16, scale=0, causal=True).print_plain()
 
 
+def print_masks(element):
+    for dim in (16, 64):
+        Case(f"mask_{dim}", element, 65, 70, dim, batch=2).print_masked(0)
+    Case("mask_causal", element, 33, 33, 32, batch=2, causal=True).print_masked(0)
+    # Of a few keys, and of none: a result and gradients of 0. The logarithm of 0 is no number to compare.
+    Case("mask_of_few", element, 20, 40, 32).print_masked(0.9)
+
+
 def print_few(element):
     for dim in (24, 64, 128):
         Case(f"causal_{dim}", element, 65, 70, dim, heads=1, causal=True).print_plain()
@@ -104,4 +122,10 @@ def print_timed(element):
         Case(name, element, queries, keys, dim, batch=batch, heads=heads, causal=causal).print_plain()
 
 
-{"all": print_all, "few": print_few, "blocks": print_blocks, "timed": print_timed}[sys.argv[1]](sys.argv[2])
+{
+    "all": print_all,
+    "few": print_few,
+    "masks": print_masks,
+    "blocks": print_blocks,
+    "timed": print_timed,
+}[sys.argv[1]](sys.argv[2])

@@ -249,3 +249,11 @@ func.func @causal(%q: tensor<1x37x3x33xbf16>, %k: tensor<1x45x3x33xbf16>, %v: te
   %dq, %dk, %dv = ff.attention_backward %q, %k, %v, %o, %l, %do {scale = 0.5 : f64, causal} : (tensor<1x37x3x33xbf16>, tensor<1x45x3x33xbf16>, tensor<1x45x3x33xbf16>, tensor<1x37x3x33xbf16>, tensor<1x3x37xf32>, tensor<1x37x3x33xbf16>) -> (tensor<1x37x3x33xbf16>, tensor<1x45x3x33xbf16>, tensor<1x45x3x33xbf16>)
   return %o, %l, %dq, %dk, %dv : tensor<1x37x3x33xbf16>, tensor<1x3x37xf32>, tensor<1x37x3x33xbf16>, tensor<1x45x3x33xbf16>, tensor<1x45x3x33xbf16>
 }
+
+func.func @attention_mask(%q: tensor<2x19x2x24xbf16>, %k: tensor<2x21x2x24xbf16>, %v: tensor<2x21x2x24xbf16>, %do: tensor<2x19x2x24xbf16>, %n: tensor<2x21xf32>) -> (tensor<2x19x2x24xbf16>, tensor<2x19x2x24xbf16>, tensor<2x21x2x24xbf16>, tensor<2x21x2x24xbf16>) attributes {test.range = [-1.0, 1.0]} {
+  %z = arith.constant dense<0.0> : tensor<2x21xf32>
+  %m = arith.cmpf ogt, %n, %z : tensor<2x21xf32>
+  %o, %l = ff.attention %q, %k, %v mask %m {scale = 0.5 : f64} : (tensor<2x19x2x24xbf16>, tensor<2x21x2x24xbf16>, tensor<2x21x2x24xbf16>, tensor<2x21xi1>) -> (tensor<2x19x2x24xbf16>, tensor<2x2x19xf32>)
+  %dq, %dk, %dv = ff.attention_backward %q, %k, %v, %o, %l, %do mask %m {scale = 0.5 : f64} : (tensor<2x19x2x24xbf16>, tensor<2x21x2x24xbf16>, tensor<2x21x2x24xbf16>, tensor<2x19x2x24xbf16>, tensor<2x2x19xf32>, tensor<2x19x2x24xbf16>, tensor<2x21xi1>) -> (tensor<2x19x2x24xbf16>, tensor<2x21x2x24xbf16>, tensor<2x21x2x24xbf16>)
+  return %o, %dq, %dk, %dv : tensor<2x19x2x24xbf16>, tensor<2x19x2x24xbf16>, tensor<2x21x2x24xbf16>, tensor<2x21x2x24xbf16>
+}
