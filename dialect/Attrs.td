@@ -115,13 +115,13 @@ def FF_SourceAttr : FF_Attr<"Source", "source"> {
     Example:
     ```mlir
     #ff.source<0, "module.blocks.0.norm.weight", "bf16">
-    #ff.source<0, "q.bias", "f32" [#ff.piece<0, "q.bias", [64], 0, 64>, #ff.piece<0, "k.bias", [64], 0, 64>]>
+    #ff.source<0, "q.bias", "f32", [#ff.piece<0, "q.bias", [64], 0, 64>, #ff.piece<0, "k.bias", [64], 0, 64>]>
     ```
   }];
   let parameters = (ins "int64_t":$file, "::mlir::StringAttr":$tensor,
                         "::mlir::StringAttr":$dtype,
                         OptionalParameter<"::mlir::ArrayAttr">:$pieces);
-  let assemblyFormat = "`<` $file `,` $tensor `,` $dtype ($pieces^)? `>`";
+  let assemblyFormat = "`<` $file `,` $tensor `,` $dtype (`,` $pieces^)? `>`";
   let builders = [AttrBuilder<(ins "int64_t":$file,
       "::mlir::StringAttr":$tensor, "::mlir::StringAttr":$dtype), [{
     return $_get($_ctxt, file, tensor, dtype, ::mlir::ArrayAttr());
