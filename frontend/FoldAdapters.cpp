@@ -243,14 +243,15 @@ bool Folder::apply(StringRef path, const LayerAdapter &layer) {
         .note("fold it before the tensor is split: merge it with the weights");
     return nullptr;
   };
-  if (layer.down || layer.up) {
-    if (!layer.down || !layer.up)
-      fail(loc, "the adapter of '" + path + "' has '" + layer.keys().front() +
-                    "' alone")
-          .note("a low-rank adapter is two tensors, A and B");
-    else if (const Place *place = placeOf(".weight"))
-      addLowRank(layer, *place);
-  }
+  if (layer.down || layer.up)
+    if (const Place *place = placeOf(".weight")) {
+      if (layer.down && layer.up)
+        addLowRank(layer, *place);
+      else
+        fail(loc, "the adapter of '" + path + "' has '" +
+                      (layer.down ? layer.down : layer.up)->key + "' alone")
+            .note("a low-rank adapter is two tensors, A and B");
+    }
   if (layer.diff)
     if (const Place *place = placeOf(".weight"))
       addTensor(*layer.diff, *place);
