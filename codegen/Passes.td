@@ -21,7 +21,8 @@ def FuseEpiloguesPass : Pass<"ff-fuse-epilogues", "::mlir::func::FuncOp"> {
     The matmul library adds a bias and applies an activation while the result is
     still in registers. A bias is an addition of a vector broadcast along the last
     dim; reshapes that keep the last dim may stand between. Only where the result
-    of the matmul has no other use, and is not rounded to bf16 or f16 before.
+    of the matmul has no other use, and is not rounded to bf16 or f16 before. A
+    rounding after them is the library's as well: it rounds once, at the end.
 
     Before:
     ```mlir

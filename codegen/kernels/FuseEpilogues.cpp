@@ -58,6 +58,25 @@ static bool moveAfter(Value bias, MatmulOp matmul) {
          def->isBeforeInBlock(matmul);
 }
 
+/// The dtype to which `sum` is rounded and nothing else, perhaps after an
+/// activation that joins the matmul, or null.
+static Type roundingOf(Value sum, bool device);
+
+/// A bias that is widened where it is added is known before, if the matmul
+/// takes it as it was: see fuseRounding. Else it would take a kernel to widen
+/// it.
+static bool hoistWidening(Value bias, Value sum, MatmulOp matmul, bool device) {
+  auto widened = bias.getDefiningOp<arith::ExtFOp>();
+  if (!widened || !moveAfter(widened.getIn(), matmul))
+    return false;
+  Type dtype = getElementTypeOrSelf(widened.getIn().getType());
+  if (getElementTypeOrSelf(matmul.getLhs().getType()) != dtype ||
+      roundingOf(sum, device) != dtype)
+    return false;
+  widened->moveBefore(matmul);
+  return true;
+}
+
 /// What cuBLASLt cannot do: of f64 it computes the product alone.
 static bool isWithoutEpilogue(Value value, bool device) {
   return device && getElementTypeOrSelf(value.getType()).isF64();
@@ -70,8 +89,10 @@ static void fuseBias(arith::AddFOp add, bool device) {
                             std::pair(add.getRhs(), add.getLhs())}) {
     MatmulOp matmul = soleMatmul(sum);
     Value bias = broadcastVector(other);
-    if (!matmul || !bias || matmul.getBias() || matmul.getActivation() ||
-        !moveAfter(bias, matmul))
+    if (!matmul || !bias || matmul.getBias() || matmul.getActivation())
+      continue;
+    if (!moveAfter(bias, matmul) &&
+        !hoistWidening(bias, add.getResult(), matmul, device))
       continue;
     matmul.getBiasMutable().assign(bias);
     Value result = sum;
@@ -88,6 +109,20 @@ static bool hasDeviceEpilogue(ActivationKind kind) {
   return kind == ActivationKind::Relu || kind == ActivationKind::GeluTanh;
 }
 
+static Type roundingOf(Value sum, bool device) {
+  while (sum.hasOneUse()) {
+    Operation *user = *sum.user_begin();
+    if (auto rounding = dyn_cast<arith::TruncFOp>(user))
+      return getElementTypeOrSelf(rounding.getType());
+    auto activation = dyn_cast<ActivationOp>(user);
+    if (activation && (!device || hasDeviceEpilogue(activation.getKind())))
+      sum = activation.getResult();
+    else
+      return {};
+  }
+  return {};
+}
+
 static void fuseActivation(ActivationOp activation, bool device) {
   if (device && !hasDeviceEpilogue(activation.getKind()))
     return;
@@ -101,6 +136,38 @@ static void fuseActivation(ActivationOp activation, bool device) {
   activation.erase();
 }
 
+/// The library sums, adds the bias and applies the activation in f32 and rounds
+/// once: so a rounding of all that is its result's dtype. The bias is read as
+/// it was before it was widened.
+static void fuseRounding(arith::TruncFOp rounding) {
+  Type dtype = getElementTypeOrSelf(rounding.getType());
+  Type wide = getElementTypeOrSelf(rounding.getIn().getType());
+  MatmulOp matmul = soleMatmul(rounding.getIn());
+  if (!matmul || !wide.isF32() ||
+      getElementTypeOrSelf(matmul.getLhs().getType()) != dtype)
+    return;
+  Value bias = matmul.getBias();
+  if (bias) {
+    auto widened = bias.getDefiningOp<arith::ExtFOp>();
+    if (!widened || getElementTypeOrSelf(widened.getIn().getType()) != dtype)
+      return;
+    matmul.getBiasMutable().assign(widened.getIn());
+    if (widened->use_empty())
+      widened.erase();
+  }
+  // The reshapes on the way are of the rounded value.
+  for (Value value = rounding.getIn();;) {
+    auto type = cast<RankedTensorType>(value.getType());
+    value.setType(type.clone(dtype));
+    auto reshape = value.getDefiningOp<ReshapeOp>();
+    if (!reshape)
+      break;
+    value = reshape.getInput();
+  }
+  rounding.replaceAllUsesWith(rounding.getIn());
+  rounding.erase();
+}
+
 namespace {
 struct FuseEpilogues : ff::impl::FuseEpiloguesPassBase<FuseEpilogues> {
   using FuseEpiloguesPassBase::FuseEpiloguesPassBase;
@@ -108,6 +175,7 @@ struct FuseEpilogues : ff::impl::FuseEpiloguesPassBase<FuseEpilogues> {
   void runOnOperation() override {
     getOperation().walk([&](arith::AddFOp add) { fuseBias(add, device); });
     getOperation().walk([&](ActivationOp op) { fuseActivation(op, device); });
+    getOperation().walk([&](arith::TruncFOp op) { fuseRounding(op); });
   }
 };
 } // namespace

@@ -76,12 +76,13 @@ def move(line, target):
 
 def overlap(text):
     """An operation writes where its first operand lies."""
-    offsets = dict(re.findall(r"^    %(\w+) = [^\n]*\{[^\n}]*ff\.offsets = array<i64: (\d+)>", text, re.M))
     sites = []
     for match in re.finditer(r"^    %\w+ = (?:ff\.matmul|ff\.launch @\w+)[ (]%(\w+)\b(?!#)[^\n]*ff\.offsets = array<i64: (\d+)>", text, re.M):
-        other = offsets.get(match.group(1))
-        if other is not None and other != match.group(2):
-            sites.append(text[: match.start(2)] + other + text[match.end(2) :])
+        # The same name stands for other values in other functions.
+        function = text[text.rfind("\n  func.func", 0, match.start()) : match.start()]
+        own = re.findall(r"^    %" + match[1] + r" = [^\n]*\{[^\n}]*ff\.offsets = array<i64: (\d+)>", function, re.M)
+        if own and own[-1] != match[2]:
+            sites.append(text[: match.start(2)] + own[-1] + text[match.end(2) :])
     for site in spread(sites):
         yield site, "overlap|outside"
 
