@@ -109,7 +109,16 @@ Value Contributions::addUp(OpBuilder &b, Value x, Value y) {
 
 class Differentiator {
 public:
-  Differentiator(ModuleOp module) : module(module), symbols(module) {}
+  Differentiator(ModuleOp module) : module(module), symbols(module) {
+    module.walk([&](ParameterOp param) {
+      if (!param.isTrainable())
+        return;
+      Type reduce = param.getReduceDtype();
+      if (!widestReduce ||
+          reduce.getIntOrFloatBitWidth() > widestReduce.getIntOrFloatBitWidth())
+        widestReduce = reduce;
+    });
+  }
 
   LogicalResult differentiateProgram(func::FuncOp program);
 
@@ -132,6 +141,8 @@ private:
       it->second.wide = isOfParameter(value);
       if (auto param = value.getDefiningOp<ParamOp>())
         it->second.reduce = lookupParameter(param.getParam()).getReduceDtype();
+      else if (paramArgs.contains(value))
+        it->second.reduce = widestReduce;
     }
     return it->second;
   }
@@ -143,6 +154,8 @@ private:
   SymbolTable symbols;
   SymbolTableCollection tables;
   std::map<std::string, BlockVariant> variants;
+  /// Of all parameters: that of a block's, which differ from call to call.
+  Type widestReduce;
   /// Arguments of the bodies in the making that are parameters.
   llvm::DenseSet<Value> paramArgs;
 };
