@@ -11,6 +11,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/launch/Launch.h"
 #include "runtime/train/DurableFile.h"
+#include "runtime/train/Export.h"
 #include "runtime/train/Run.h"
 
 #include <csignal>
@@ -97,6 +98,10 @@ int ff::rt::runMain(int argc, char **argv, const char *metadataText,
       return status;
     if (options.printLayout) {
       printLayout(metadata, options, backend);
+      return 0;
+    }
+    if (!options.exportTo.empty()) {
+      exportWeights(metadata, options);
       return 0;
     }
     if (options.ranks) // before they start, where it can be known

@@ -40,6 +40,22 @@ bool parseOptions(int argc, char **argv, const Metadata &metadata,
                  "Safetensors files to use in place of those of the spec");
   app.add_flag("--sample", options.sample,
                "Do not train: draw the samples of [sample] from a checkpoint");
+  app.add_option("--export", options.exportTo,
+                 "Do not train: write the weights of a checkpoint to this new "
+                 "folder, under the names of the files that they came from, as "
+                 "diffusers and PEFT read them");
+  app.add_option("--export-weights", options.exportWeights,
+                 "Which weights of what is trained: model or ema")
+      ->check(CLI::IsMember({"model", "ema"}))
+      ->default_str("model");
+  app.add_option("--export-dtype", options.exportDtype,
+                 "Dtype of floats in the files; storage: as in checkpoints")
+      ->check(CLI::IsMember({"storage", "fp32", "bf16", "fp16"}))
+      ->default_str("storage");
+  app.add_option("--export-shard", options.exportShard,
+                 "Bytes of a file of weights, at most")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 50))
+      ->default_str("10000000000");
   app.add_option(
          "--threads", options.threads,
          "Threads of each rank (default: cores / ranks on this machine)")

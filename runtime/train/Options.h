@@ -25,6 +25,10 @@ struct Options {
   std::string dumpGradients;     ///< empty: none
   int threads = 0;               ///< 0: cores / local ranks
   bool sample = false;
+  std::string exportTo;      ///< folder; empty: no export
+  std::string exportWeights; ///< "model" or "ema"
+  std::string exportDtype;   ///< of floats: "storage", "fp32", "bf16" or "fp16"
+  uint64_t exportShard = 0;  ///< bytes of a file of weights, at most
   bool profile = false;
   bool dumpSamples = false;
   bool printLayout = false;
