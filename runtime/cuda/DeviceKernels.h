@@ -39,7 +39,7 @@ struct TrainedPiece {
   DType masterDtype, gradDtype, stateDtype, copyDtype;
 };
 
-/// The scalars of one AdamW step, as in runtime/train/Optimizer.cpp.
+/// The scalars of one AdamW step, as in runtime/cpu/Optimizer.cpp.
 struct AdamWScalars {
   double beta1, beta2, eps;
   double stepSize;   ///< lr / (1 - beta1^step)
