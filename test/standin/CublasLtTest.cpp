@@ -238,11 +238,17 @@ TEST_F(Blas, Refusals) {
   cublasLtMatmulDescSetAttribute(desc, EpilogueKind, &epilogue, 4);
   cublasLtMatmulAlgo_t algo = {{0x66665374616e64ull, 4096}};
   EXPECT_EQ(matmul(f, f, &algo, x), InvalidValue);
+  CUdeviceptr space = dev.empty<char>(8192);
+  EXPECT_EQ(cublasLtMatmul(handle, desc, &one, (void *)x, f, (void *)x, f,
+                           &zero, (void *)x, f, (void *)x, f, &algo,
+                           (void *)(space + 64), 4096, nullptr),
+            InvalidValue);
   std::string text = testing::internal::GetCapturedStderr();
   EXPECT_NE(
       text.find("the algorithm wants a workspace of 4096 bytes, it gets 0"),
       std::string::npos)
       << text;
+  EXPECT_NE(text.find("not aligned to 256 bytes"), std::string::npos) << text;
   EXPECT_NE(text.find("op(A) is 8x9, op(B) 8x8, C 8x8, D 8x8"),
             std::string::npos)
       << text;

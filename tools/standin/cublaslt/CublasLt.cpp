@@ -290,9 +290,9 @@ cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t s, const void *alpha,
     status = InvalidValue, why = "the algorithm wants a workspace of " +
                                  std::to_string(wants) + " bytes, it gets " +
                                  std::to_string(workspaceBytes);
-  if (!status && wants && (!workspace || (uint64_t)workspace % 16))
+  if (!status && wants && (!workspace || (uint64_t)workspace % 256))
     status = InvalidValue,
-    why = "the workspace is a null pointer or not aligned to 16 bytes";
+    why = "the workspace is a null pointer or not aligned to 256 bytes";
   if (status) {
     delete m;
     return refuse(status, "cublasLtMatmul", why);
