@@ -71,14 +71,17 @@ void ff::frontend::sortAdapterTensors(AdapterFile &file) {
   }
 }
 
-std::vector<std::string> ff::frontend::strippedPaths(StringRef path) {
-  static constexpr StringRef wrappers[] = {"base_model.model.",
-                                           "model.diffusion_model.",
-                                           "diffusion_model.",
-                                           "transformer.",
-                                           "unet.",
-                                           "model.",
-                                           "module."};
+std::vector<std::string> ff::frontend::strippedPaths(StringRef path,
+                                                     StringRef component) {
+  std::string own = component.str() + ".";
+  const StringRef wrappers[] = {"base_model.model.",
+                                "model.diffusion_model.",
+                                "diffusion_model.",
+                                "transformer.",
+                                "unet.",
+                                "model.",
+                                "module.",
+                                own};
   std::vector<std::string> paths{path.str()};
   for (size_t i = 0; i < paths.size(); ++i)
     for (StringRef wrapper : wrappers) {
@@ -91,8 +94,7 @@ std::vector<std::string> ff::frontend::strippedPaths(StringRef path) {
 }
 
 StringRef ff::frontend::kohyaPath(StringRef path) {
-  for (StringRef prefix :
-       {"lora_unet_", "lora_transformer_", "lora_te_", "lycoris_"})
+  for (StringRef prefix : {"lora_unet_", "lora_transformer_", "lycoris_"})
     if (path.consume_front(prefix))
       return path;
   return "";
@@ -103,6 +105,8 @@ std::optional<double> ff::frontend::readScalar(const WeightFiles &files,
   using llvm::support::endian::read64le;
   const std::string &path = files.files[tensor.file];
   uint64_t size = tensor.end - tensor.begin;
+  if (!size || !llvm::all_of(tensor.shape, [](int64_t n) { return n == 1; }))
+    return std::nullopt;
   auto start = llvm::MemoryBuffer::getFileSlice(path, 8, 0);
   if (!start || (*start)->getBufferSize() < 8 || size > 8)
     return std::nullopt;

@@ -49,9 +49,10 @@ struct AdapterFile {
 void sortAdapterTensors(AdapterFile &file);
 
 /// The path without what wrappers put before it (`base_model.model.`,
-/// `transformer.`, `unet.`, ...), all ways of stripping it, the path itself
-/// first.
-std::vector<std::string> strippedPaths(llvm::StringRef path);
+/// `transformer.`, `unet.`, ..., or the name of the component), all ways of
+/// stripping it, the path itself first.
+std::vector<std::string> strippedPaths(llvm::StringRef path,
+                                       llvm::StringRef component);
 
 /// The path of kohya's name ("blocks_0_attn_to_q" of
 /// "lora_unet_blocks_0_attn_to_q"), or empty where it is none.

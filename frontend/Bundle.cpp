@@ -219,6 +219,14 @@ bool Importer::readWeights(ComponentInfo &info) {
         if (!param.isAdapter && !param.isBuffer())
           param.fileDtype = dtypeName(dtype);
   if (!weights || !weights->isString()) {
+    for (StringRef key : {"keys", "adapters"})
+      if (const Node *node = info.table->get(key)) {
+        diags
+            .error(node->loc, "component '" + info.name + "' has '" + key +
+                                  "' and no 'weights'")
+            .note("they are of the files of weights");
+        return false;
+      }
     if (info.train != TrainMode::Full && !info.params.empty())
       diags
           .warning(info.loc,

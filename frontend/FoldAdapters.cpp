@@ -22,6 +22,7 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace ff;
@@ -51,26 +52,31 @@ private:
   }
   /// Where PATH.`suffix` lies: null where nothing has that name.
   const Place *find(StringRef path, StringRef suffix) const;
-  void addLowRank(const LayerAdapter &layer, const Place &place);
+  void addLowRank(StringRef path, const LayerAdapter &layer,
+                  const Place &place);
   void addTensor(const Tensor &tensor, const Place &place);
   void addPatch(const Tensor &tensor, const Tensor *down, double scale,
                 const Place &place);
   bool apply(StringRef path, const LayerAdapter &layer);
-  std::optional<double> alphaOf(const LayerAdapter &layer);
+  std::optional<double> alphaOf(StringRef path, const LayerAdapter &layer);
+  bool isFloat(const Tensor &tensor);
   void readAdapterConfig(StringRef folder);
 
   MLIRContext *context;
   ComponentInfo &info;
   Diagnostics &diags;
   bool failed = false;
-  llvm::StringMap<Place> places;  ///< by parameter and by tensor
-  llvm::StringMap<Place> mangled; ///< the same as kohya names them
+  llvm::StringMap<Place> places;        ///< by parameter and by tensor
+  llvm::StringMap<Place> mangled;       ///< the same as kohya names them
+  llvm::StringMap<std::string> clashes; ///< of these: the other parameter
 
   // Of the adapter that is folded.
   AdapterFile file;
   SMLoc loc;
   double strength = 1;
-  std::optional<double> alpha; ///< of all its layers
+  std::optional<double> alpha;          ///< of all its layers
+  llvm::StringMap<double> alphas;       ///< by the end of a path
+  llvm::StringMap<std::string> applied; ///< weight -> the path of its adapter
   /// Its files among those of the component.
   SmallVector<unsigned> fileNumbers;
   bool assumedAlpha = false;
@@ -90,6 +96,13 @@ static std::string fileOfAdapter(StringRef path) {
   return path.str();
 }
 
+static std::string describe(const Tensor &tensor) {
+  std::string text;
+  for (int64_t dim : tensor.shape)
+    text += (text.empty() ? "" : ", ") + std::to_string(dim);
+  return "'" + tensor.key + "' is " + tensor.dtype + " [" + text + "]";
+}
+
 static std::string mangle(StringRef path) {
   std::string text = path.str();
   std::replace(text.begin(), text.end(), '.', '_');
@@ -100,11 +113,19 @@ Folder::Folder(MLIRContext *context, ComponentInfo &info, Diagnostics &diags)
     : context(context), info(info), diags(diags) {
   auto add = [&](StringRef name, const Place &place) {
     places.try_emplace(name, place);
-    StringRef path = name;
-    if (path.consume_back(".weight"))
-      mangled.try_emplace(mangle(path) + ".weight", place);
-    else if (path.consume_back(".bias"))
-      mangled.try_emplace(mangle(path) + ".bias", place);
+    for (StringRef end : {".weight", ".bias"}) {
+      StringRef path = name;
+      if (!path.consume_back(end))
+        continue;
+      std::string key = mangle(path) + end.str();
+      auto [it, fresh] = mangled.try_emplace(key, place);
+      if (!fresh && it->second.param != place.param)
+        clashes[key] = place.param->name;
+    }
+  };
+  auto addFileName = [&](StringRef name, const Place &place) {
+    for (const std::string &stripped : strippedPaths(name, info.name))
+      add(stripped, place);
   };
   for (ComponentParam &param : info.params) {
     if (!param.source || param.isAdapter || param.isBuffer())
@@ -121,7 +142,8 @@ Folder::Folder(MLIRContext *context, ComponentInfo &info, Diagnostics &diags)
     for (auto piece : param.source.getPieces().getAsRange<PieceAttr>()) {
       int64_t numel = ShapedType::getNumElements(piece.getShape());
       int64_t rows = piece.getShape().empty() ? 1 : piece.getShape().front();
-      add(piece.getTensor().getValue(),
+      addFileName(
+          piece.getTensor().getValue(),
           {&param, at, piece.getCount(), rows, piece.getCount() != numel});
       at += piece.getCount();
     }
@@ -129,7 +151,7 @@ Folder::Folder(MLIRContext *context, ComponentInfo &info, Diagnostics &diags)
   for (ComponentParam &param : info.params)
     if (param.source && !param.source.getPieces())
       if (auto it = places.find(param.name); it != places.end())
-        add(param.source.getTensor().getValue(), it->second);
+        addFileName(param.source.getTensor().getValue(), Place(it->second));
 }
 
 const Place *Folder::find(StringRef path, StringRef suffix) const {
@@ -137,7 +159,7 @@ const Place *Folder::find(StringRef path, StringRef suffix) const {
     auto it = mangled.find((body + suffix).str());
     return it == mangled.end() ? nullptr : &it->second;
   }
-  for (const std::string &stripped : strippedPaths(path))
+  for (const std::string &stripped : strippedPaths(path, info.name))
     if (auto it = places.find(stripped + suffix.str()); it != places.end())
       return &it->second;
   return nullptr;
@@ -160,23 +182,53 @@ void Folder::readAdapterConfig(StringRef folder) {
     return;
   if (auto value = object->getNumber("lora_alpha"))
     alpha = *value;
-  for (StringRef key : {"alpha_pattern", "rank_pattern"})
-    if (const auto *table = object->getObject(key); table && !table->empty())
-      diags
-          .warning(loc, "'" + path + "' has a '" + key +
-                            "', of which the alphas are not read")
-          .note("give 'alpha' of the adapter, if all layers have one");
-  if (object->getBoolean("use_rslora").value_or(false) ||
-      object->getBoolean("use_dora").value_or(false))
-    fail(loc, "'" + path + "' is of rsLoRA or DoRA, which cannot be folded")
+  if (const auto *table = object->getObject("alpha_pattern"))
+    for (const auto &[layer, value] : *table)
+      if (auto number = value.getAsNumber())
+        alphas[layer] = *number;
+  auto isSet = [&](StringRef key) {
+    return object->getBoolean(key).value_or(false) ||
+           object->getNumber(key).value_or(0) != 0;
+  };
+  StringRef kind = object->getString("peft_type").value_or("LORA");
+  for (StringRef key : {"use_rslora", "use_dora", "fan_in_fan_out"})
+    if (isSet(key))
+      kind = key;
+  if (kind != "LORA")
+    fail(loc, "'" + path + "' says '" + kind +
+                  "', which is no adapter that can be folded")
         .note("merge it with PEFT, and give the merged weights");
 }
 
-std::optional<double> Folder::alphaOf(const LayerAdapter &layer) {
-  if (layer.alpha)
-    if (auto value = readScalar(file.files, *layer.alpha))
-      return value;
-  return alpha;
+std::optional<double> Folder::alphaOf(StringRef path,
+                                      const LayerAdapter &layer) {
+  std::optional<double> value = alpha;
+  for (const auto &entry : alphas)
+    for (const std::string &stripped : strippedPaths(path, info.name))
+      if (stripped == entry.getKey() ||
+          StringRef(stripped).ends_with("." + entry.getKey().str()))
+        value = entry.getValue();
+  if (layer.alpha) {
+    value = readScalar(file.files, *layer.alpha);
+    if (!value)
+      fail(loc, describe(*layer.alpha) + ", and an alpha is one number");
+  }
+  if (value && !(std::isfinite(*value) && *value > 0)) {
+    fail(loc, "the adapter of '" + path + "' has the alpha " +
+                  std::to_string(*value))
+        .note("an alpha is positive: mend the file, or give 'alpha'");
+    return std::nullopt;
+  }
+  return value;
+}
+
+/// Numbers that the trainer can add up.
+bool Folder::isFloat(const Tensor &tensor) {
+  if (llvm::is_contained({"f32", "f64", "bf16", "f16"}, tensor.dtype))
+    return true;
+  fail(loc, describe(tensor) + ", and adapters are f32, f64, bf16 or f16")
+      .note("convert the file");
+  return false;
 }
 
 void Folder::addPatch(const Tensor &tensor, const Tensor *down, double scale,
@@ -189,15 +241,11 @@ void Folder::addPatch(const Tensor &tensor, const Tensor *down, double scale,
       place.count));
 }
 
-static std::string describe(const Tensor &tensor) {
-  std::string text;
-  for (int64_t dim : tensor.shape)
-    text += (text.empty() ? "" : ", ") + std::to_string(dim);
-  return "'" + tensor.key + "' is " + tensor.dtype + " [" + text + "]";
-}
-
-void Folder::addLowRank(const LayerAdapter &layer, const Place &place) {
+void Folder::addLowRank(StringRef path, const LayerAdapter &layer,
+                        const Place &place) {
   const Tensor &down = *layer.down, &up = *layer.up;
+  if (!isFloat(down) || !isFloat(up))
+    return;
   int64_t columns = place.count / std::max<int64_t>(place.rows, 1);
   auto inner = [](const Tensor &t) {
     int64_t numel = ShapedType::getNumElements(t.shape);
@@ -213,13 +261,15 @@ void Folder::addLowRank(const LayerAdapter &layer, const Place &place) {
               "]; A is [r, columns] and B [rows, r]");
     return;
   }
-  std::optional<double> own = alphaOf(layer);
+  std::optional<double> own = alphaOf(path, layer);
   assumedAlpha |= !own;
   double scale = own.value_or(double(rank)) / double(rank);
   addPatch(up, &down, strength * scale, place);
 }
 
 void Folder::addTensor(const Tensor &tensor, const Place &place) {
+  if (!isFloat(tensor))
+    return;
   if (ShapedType::getNumElements(tensor.shape) != place.count) {
     fail(loc, describe(tensor) + ", which is added to '" + place.param->name +
                   "' of component '" + info.name + "' with " +
@@ -235,7 +285,28 @@ bool Folder::apply(StringRef path, const LayerAdapter &layer) {
   auto placeOf = [&](StringRef suffix) -> const Place * {
     const Place *place = find(path, suffix);
     any |= place != nullptr;
-    if (!place || !place->isPart)
+    if (!place)
+      return nullptr;
+    std::string key = (kohyaPath(path) + suffix).str();
+    if (auto it = clashes.find(key);
+        it != clashes.end() && !kohyaPath(path).empty()) {
+      fail(loc, "'" + path + "' may be of '" + place->param->name +
+                    "' and of '" + it->second + "' of component '" + info.name +
+                    "'")
+          .note("give the adapter under the names of PEFT");
+      return nullptr;
+    }
+    std::string weight =
+        place->param->name + "@" + std::to_string(place->first);
+    auto [it, fresh] = applied.try_emplace(weight, path.str());
+    if (!fresh && it->second != path) {
+      fail(loc, "'" + it->second + "' and '" + path +
+                    "' of the adapter are both of '" + place->param->name +
+                    "' of component '" + info.name + "'")
+          .note("leave one of them out: the file is of several models");
+      return nullptr;
+    }
+    if (!place->isPart)
       return place;
     fail(loc, "the adapter of '" + path + "' is of a tensor of which '" +
                   place->param->name + "' of component '" + info.name +
@@ -246,7 +317,7 @@ bool Folder::apply(StringRef path, const LayerAdapter &layer) {
   if (layer.down || layer.up)
     if (const Place *place = placeOf(".weight")) {
       if (layer.down && layer.up)
-        addLowRank(layer, *place);
+        addLowRank(path, layer, *place);
       else
         fail(loc, "the adapter of '" + path + "' has '" +
                       (layer.down ? layer.down : layer.up)->key + "' alone")
@@ -259,7 +330,7 @@ bool Folder::apply(StringRef path, const LayerAdapter &layer) {
     if (const Place *place = placeOf(".bias"))
       addTensor(*layer.diffBias, *place);
   // Taken as a tensor of the weights before; see addSetWeights.
-  any |= layer.setWeight && find(path, ".weight");
+  any |= layer.setWeight && kohyaPath(path).empty() && find(path, ".weight");
   return any;
 }
 
@@ -282,17 +353,25 @@ bool Folder::fold(const Node &entry, const std::string &path) {
     if (it == info.files.end())
       info.files.push_back(name);
   }
+  for (const std::string &key : file.unknown)
+    for (StringRef part : {"lora_magnitude_vector", "dora_scale", "lora_mid",
+                           "lora_B.bias", "hada_", "lokr_"})
+      if (StringRef(key).contains(part))
+        fail(loc, "'" + key + "' of '" + path +
+                      "' is of no adapter that can be folded")
+            .note("merge it with the tool that made it, and give the merged "
+                  "weights");
   std::vector<std::string> unapplied = file.unknown;
-  size_t applied = 0;
+  size_t layersApplied = 0;
   for (const auto &[layerPath, layer] : file.layers) {
     if (apply(layerPath, layer))
-      ++applied;
+      ++layersApplied;
     else
       llvm::append_range(unapplied, layer.keys());
   }
   if (failed)
     return false;
-  if (!applied) {
+  if (!layersApplied) {
     auto report =
         fail(loc, "the adapter '" + path + "' is of no weight of component '" +
                       info.name + "'");
@@ -362,7 +441,7 @@ bool Importer::addSetWeights(const ComponentInfo &info, WeightFiles &files) {
         continue;
       Tensor tensor = *layer.setWeight;
       // Under the name of a tensor of the weights, or of a parameter.
-      auto paths = strippedPaths(layerPath);
+      auto paths = strippedPaths(layerPath, info.name);
       auto isKnown = [&](const std::string &name) {
         return info.index.count(name + ".weight") ||
                llvm::any_of(files.tensors, [&](const Tensor &other) {

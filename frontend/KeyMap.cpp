@@ -116,7 +116,10 @@ static std::string shapeText(ArrayRef<int64_t> shape) {
   return "[" + text + "]";
 }
 
+/// The tensor as it lies in its file: one of an adapter has another name there.
 static Tensor::Piece wholeOf(const Tensor &tensor) {
+  if (!tensor.pieces.empty())
+    return tensor.pieces.front();
   return {tensor.file, tensor.key, tensor.shape, 0, numelOf(tensor.shape)};
 }
 
@@ -233,8 +236,10 @@ void KeyMap::split(const Tensor &tensor, Rule &rule, const Captures &captures,
     Tensor part = tensor;
     part.key = name;
     part.shape.front() = shape->front();
-    part.pieces = {{tensor.file, tensor.key, tensor.shape, at * rowSize,
-                    shape->front() * rowSize}};
+    Tensor::Piece piece = wholeOf(tensor);
+    piece.first = at * rowSize;
+    piece.count = shape->front() * rowSize;
+    part.pieces = {piece};
     at += shape->front();
     sizes += (sizes.empty() ? "'" : " + '") + name + "' " +
              std::to_string(shape->front());

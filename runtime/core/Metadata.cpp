@@ -273,6 +273,16 @@ void parseTarget(Reader &root, Metadata &metadata) {
 
 } // namespace
 
+const std::string &ParamSource::nameFor(const std::string &param) const {
+  const SourcePiece &first = pieces.at(0);
+  const std::string end = ".set_weight";
+  bool isAdapter = first.tensor.size() > end.size() &&
+                   first.tensor.compare(first.tensor.size() - end.size(),
+                                        end.size(), end) == 0;
+  bool isWhole = pieces.size() == 1 && first.count == product(first.shape);
+  return isWhole && !isAdapter ? first.tensor : param;
+}
+
 int64_t Param::numel() const { return product(shape); }
 int64_t TensorType::numel() const { return product(shape); }
 size_t TensorType::bytes() const {

@@ -46,6 +46,10 @@ struct ParamSource {
   std::string tensor;
   std::string dtype; ///< in the files, such as "F8_E4M3"
   std::vector<SourcePiece> pieces;
+
+  /// The name of the one tensor that is the parameter, or `param` where it is
+  /// made of several, of a part of one, or comes from an adapter.
+  const std::string &nameFor(const std::string &param) const;
 };
 
 /// An adapter of a weight file that is folded into a parameter.

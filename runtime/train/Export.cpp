@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 namespace ff::rt {
 
@@ -36,6 +37,7 @@ struct Part {
 struct Exported {
   PlannedTensor tensor;
   std::vector<Part> parts;
+  std::optional<float> number = std::nullopt; ///< instead of parts
 };
 
 class Exporter {
@@ -58,6 +60,7 @@ private:
              std::vector<Exported> tensors, bool mayBeSplit);
   void writeFile(const std::string &path, const std::vector<Exported> &tensors);
   void writeTexts(const Component &owner, size_t index);
+  void addAlphas(size_t index, std::vector<Exported> &adapters) const;
 
   const Metadata &metadata;
   const Options &options;
@@ -93,6 +96,11 @@ Exporter::valuesOf(const Component &owner, const Group &group,
                  owner.save->files[static_cast<size_t>(param.save->file)]);
   const FileTensor &tensor =
       file.tensor(ema ? metadata.fullName(group, param) : param.save->name);
+  if (tensor.shape != param.shape)
+    fail("'{}' in {} is {}, the spec has {}; fix: the trainer that made the "
+         "checkpoint",
+         metadata.fullName(group, param), file.path(), shapeText(tensor.shape),
+         shapeText(param.shape));
   return {&file, &tensor};
 }
 
@@ -119,7 +127,11 @@ std::vector<Exported> Exporter::tensorsOf(size_t index, bool asInFiles) {
     auto [it, fresh] = byName.try_emplace(name, all.size());
     if (fresh)
       all.push_back({{name, dtype, shape}, {}});
-    all[it->second].parts.push_back(part);
+    Exported &own = all[it->second];
+    if (own.tensor.dtype != dtype) // of parameters with dtypes of their own
+      own.tensor.dtype =
+          own.tensor.dtype == "F64" || dtype == "F64" ? "F64" : "F32";
+    own.parts.push_back(part);
   };
   for (const Group &group : metadata.groups) {
     if (group.component != static_cast<int>(index))
@@ -136,9 +148,13 @@ std::vector<Exported> Exporter::tensorsOf(size_t index, bool asInFiles) {
         continue;
       }
       int64_t at = 0;
+      bool isOne = param.source->pieces.size() == 1 &&
+                   param.source->pieces[0].count == param.numel();
       for (const SourcePiece &piece : param.source->pieces) {
-        add(piece.tensor, piece.shape, dtype,
-            {file, tensor, at, piece.first, piece.count});
+        // What an adapter has given has no name among weights.
+        bool isWhole = isOne && piece.shape == param.shape;
+        add(isWhole ? param.source->nameFor(param.name) : piece.tensor,
+            piece.shape, dtype, {file, tensor, at, piece.first, piece.count});
         at += piece.count;
       }
     }
@@ -150,8 +166,9 @@ std::vector<Exported> Exporter::tensorsOf(size_t index, bool asInFiles) {
     for (int64_t dim : own.tensor.shape)
       numel *= dim;
     if (elements != numel)
-      failInternal("the parameters of '{}' have {} of the {} elements of '{}'",
-                   owner.name, elements, numel, own.tensor.name);
+      fail("the parameters of '{}' have {} of the {} elements of '{}' in its "
+           "files; fix: rules of 'keys' that no other parameter's name meets",
+           owner.name, elements, numel, own.tensor.name);
   }
   return all;
 }
@@ -165,6 +182,9 @@ void Exporter::writeFile(const std::string &path,
   plan.create(path);
   DurableFile file(path, false);
   std::vector<char> read, staging;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (tensors[i].number)
+      file.write(&*tensors[i].number, sizeof(float), plan.offset(i));
   for (size_t i = 0; i < tensors.size(); ++i)
     for (const Part &part : tensors[i].parts) {
       const std::string &to = tensors[i].tensor.dtype;
@@ -230,6 +250,23 @@ void Exporter::write(const std::string &folder, const std::string &stem,
             index.dump(2) + "\n");
 }
 
+/// diffusers reads the alpha of a layer beside its A and B.
+void Exporter::addAlphas(size_t index, std::vector<Exported> &adapters) const {
+  const Component &owner = metadata.components[index];
+  const std::string end = ".weight";
+  for (const Group &group : metadata.groups)
+    for (const Param &param : group.params) {
+      if (group.component != static_cast<int>(index) || !param.merge)
+        continue;
+      auto [g, p] = *metadata.findParam(group.component, param.merge->a);
+      auto rank = static_cast<double>(metadata.groups[g].params[p].shape[0]);
+      std::string layer = param.name.substr(0, param.name.size() - end.size());
+      adapters.push_back({{owner.name + "." + layer + ".alpha", "F32", {}},
+                          {},
+                          static_cast<float>(param.merge->scale * rank)});
+    }
+}
+
 /// config.json or adapter_config.json, as in checkpoints.
 void Exporter::writeTexts(const Component &owner, size_t index) {
   for (const TextFile &text : modelTexts(owner, modelFiles(metadata, index))) {
@@ -243,6 +280,9 @@ void Exporter::component(size_t index) {
   const Component &owner = metadata.components[index];
   if (!owner.save)
     return;
+  // That of another spec is an Error.
+  for (const ParameterFile &file : modelFiles(metadata, index))
+    file.plan.verify(checkpoint.path + "/" + file.path);
   std::string folder = out + "/" + owner.name;
   makeFolder(folder);
   writeTexts(owner, index);
@@ -257,21 +297,41 @@ void Exporter::component(size_t index) {
     if (own.tensor.name.compare(0, prefix.size(), prefix) == 0)
       own.tensor.name =
           owner.name + "." + own.tensor.name.substr(prefix.size());
+  addAlphas(index, adapters);
   write(folder, "pytorch_lora_weights", std::move(adapters), false);
   if (!metadata.merges(owner))
     return;
+  if (options.exportWeights == "ema") {
+    std::fprintf(stderr,
+                 "warning: the merged weights of '%s' are not exported: those "
+                 "of a checkpoint are not of its EMA; fix: fold the adapters "
+                 "that are exported\n",
+                 owner.name.c_str());
+    return;
+  }
   std::vector<Exported> merged;
   const SafetensorsFile &file = open(mergedFile(metadata, index).path);
   for (const auto &[name, tensor] : file.tensors())
     merged.push_back({{name, dtypeOf(tensor), tensor.shape},
                       {{&file, &tensor, 0, 0, tensor.numel()}}});
   makeFolder(out + "/" + owner.name + "-merged");
+  fs::path from = fs::path(file.path()).parent_path();
+  for (const fs::directory_entry &entry : fs::directory_iterator(from))
+    if (entry.path().extension() == ".json")
+      fs::copy_file(entry.path(), fs::path(out) / (owner.name + "-merged") /
+                                      entry.path().filename());
   write(out + "/" + owner.name + "-merged", "diffusion_pytorch_model",
         std::move(merged), true);
 }
 
 void exportWeights(const Metadata &metadata, const Options &options) {
-  std::string target = options.exportTo;
+  std::string target = fs::path(options.exportTo).lexically_normal().string();
+  if (target.size() > 1 && target.back() == '/')
+    target.pop_back();
+  std::string name = fs::path(target).filename().string();
+  if (stepOfName(name) >= 0)
+    fail("--export {}: '{}' is the name of a checkpoint; fix: another name",
+         target, name);
   if (fs::exists(target))
     fail("--export {}: it exists; fix: name a new folder", target);
   std::vector<std::string> warnings;
@@ -289,15 +349,22 @@ void exportWeights(const Metadata &metadata, const Options &options) {
     fail("{} has no EMA; fix: --export-weights model, or train with ema_decay",
          found->path);
   // Under another name until all of it is there.
-  std::string temporary = target + ".tmp";
-  removeFolder(temporary);
+  std::string temporary =
+      (fs::path(target).parent_path() /
+       fmt::format(".{}.{}.tmp", name, static_cast<long>(getpid())))
+          .string();
   if (fs::path parent = fs::path(target).parent_path(); !parent.empty())
     fs::create_directories(parent);
   makeFolder(temporary);
-  Exporter exporter(metadata, options, *found, temporary);
-  for (size_t i = 0; i < metadata.components.size(); ++i)
-    exporter.component(i);
-  moveFolder(temporary, target);
+  try {
+    Exporter exporter(metadata, options, *found, temporary);
+    for (size_t i = 0; i < metadata.components.size(); ++i)
+      exporter.component(i);
+    moveFolder(temporary, target);
+  } catch (...) {
+    removeFolder(temporary);
+    throw;
+  }
   std::printf("exported %s to %s\n", found->path.c_str(), target.c_str());
 }
 

@@ -165,7 +165,8 @@ ParameterFile mergedFile(const Metadata &metadata, size_t component) {
           param.source || param.save || param.merge || owner.files.empty();
       if (!kept || adapters.count(param.name))
         continue;
-      std::string name = param.source ? param.source->tensor : param.name;
+      std::string name =
+          param.source ? param.source->nameFor(param.name) : param.name;
       // What starts from an earlier adapter has PEFT's name there.
       const std::string prefix = "base_model.model.";
       if (name.compare(0, prefix.size(), prefix) == 0)

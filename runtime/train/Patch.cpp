@@ -23,8 +23,19 @@ void checkPatch(const ParamPatch &patch, const Files &files,
                 const std::string &spec, const std::string &owner) {
   const SafetensorsFile &file = *files[static_cast<size_t>(patch.file)];
   const FileTensor *tensor = findTensor(file, patch.tensor);
-  if (!tensor || tensor->shape != patch.shape ||
-      (!patch.down.empty() && !findTensor(file, patch.down)))
+  auto isFloats = [](const FileTensor *t) {
+    DType dtype;
+    return t && parseFileDtype(t->dtype, dtype) && isFloat(dtype);
+  };
+  bool fits = isFloats(tensor) && tensor->shape == patch.shape;
+  if (fits && !patch.down.empty()) {
+    // A is [r, columns] for B [rows, r].
+    const FileTensor *down = findTensor(file, patch.down);
+    int64_t rows = patch.shape.at(0), rank = rows ? tensor->numel() / rows : 0;
+    fits = isFloats(down) && rank > 0 && !down->shape.empty() &&
+           down->shape[0] == rank && down->numel() * rows == patch.count * rank;
+  }
+  if (!fits)
     fail("the adapter '{}' in {}, of '{}', was {} when {} was compiled, the "
          "file now has {}; fix: compile the spec again, or put the file back",
          patch.tensor, file.path(), owner, shapeText(patch.shape), spec,

@@ -48,6 +48,15 @@ def main():
     write(out / "half.safetensors", {n: t for n, t in diffusers.items() if "lora_A" in n})
     write(out / "partly.safetensors", {**diffusers, "transformer.other.lora_A.weight": next(iter(adapter.values()))})
 
+    # Adapters that cannot be folded.
+    bytes_ = {name: ("F8_E4M3", shape, bytes(len(data) // 4)) for name, (_, shape, data) in diffusers.items()}
+    write(out / "fp8.safetensors", bytes_)
+    first = next(iter(adapter))[len("base_model.model.") :].rsplit(".lora_", 1)[0]
+    write(out / "alpha.safetensors", {**diffusers, "transformer." + first + ".alpha": ("F32", [0], b"")})
+    write(out / "nan.safetensors", {**diffusers, "transformer." + first + ".alpha": ("F32", [], struct.pack("<f", float("nan")))})
+    write(out / "dora.safetensors", {**diffusers, "transformer." + first + ".lora_magnitude_vector": ("F32", [1], bytes(4))})
+    write(out / "twice.safetensors", {**diffusers, **{"unet." + name[len("transformer.") :]: t for name, t in diffusers.items()}})
+
     # Weights without one tensor, and an adapter that gives it.
     tensors = read(weights)
     given = "blocks.0.mlp.fc1.weight"
