@@ -3,23 +3,11 @@
 usage: same_tensors.py a b [--prefix-b P]      a and b are files or folders; names of b may have P in front
 """
 
-import json
 import pathlib
-import struct
 import sys
 
-
-def read(path):
-    path = pathlib.Path(path)
-    tensors = {}
-    for file in sorted(path.glob("*.safetensors")) if path.is_dir() else [path]:
-        data = file.read_bytes()
-        (length,) = struct.unpack("<Q", data[:8])
-        for name, entry in json.loads(data[8 : 8 + length]).items():
-            if name != "__metadata__":
-                begin, end = entry["data_offsets"]
-                tensors[name] = (entry["dtype"], entry["shape"], data[8 + length + begin : 8 + length + end])
-    return tensors
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "Inputs"))
+from tensor_files import read  # noqa: E402
 
 
 def main():

@@ -3,31 +3,11 @@
 usage: respell.py adapter_folder weights.safetensors out_folder alpha
 """
 
-import json
 import pathlib
 import struct
 import sys
 
-
-def read(path):
-    data = pathlib.Path(path).read_bytes()
-    (length,) = struct.unpack("<Q", data[:8])
-    header = json.loads(data[8 : 8 + length])
-    header.pop("__metadata__", None)
-    start = 8 + length
-    return {
-        name: (entry["dtype"], entry["shape"], data[start + entry["data_offsets"][0] : start + entry["data_offsets"][1]])
-        for name, entry in header.items()
-    }
-
-
-def write(path, tensors):
-    header, at = {}, 0
-    for name, (dtype, shape, data) in tensors.items():
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(data)]}
-        at += len(data)
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(data for _, _, data in tensors.values()))
+from tensor_files import read, write
 
 
 def main():

@@ -5,28 +5,9 @@ usage: scramble.py model.safetensors folder
 
 import json
 import pathlib
-import struct
 import sys
 
-
-def read(path):
-    data = pathlib.Path(path).read_bytes()
-    (length,) = struct.unpack("<Q", data[:8])
-    header = json.loads(data[8 : 8 + length])
-    header.pop("__metadata__", None)
-    return {
-        name: (entry["dtype"], entry["shape"], data[8 + length + entry["data_offsets"][0] : 8 + length + entry["data_offsets"][1]])
-        for name, entry in header.items()
-    }
-
-
-def write(path, tensors):
-    header, at = {}, 0
-    for name, (dtype, shape, data) in tensors.items():
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(data)]}
-        at += len(data)
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(data for _, _, data in tensors.values()))
+from tensor_files import read, write
 
 
 def main():
