@@ -97,10 +97,8 @@ static std::string fileOfAdapter(StringRef path) {
 }
 
 static std::string describe(const Tensor &tensor) {
-  std::string text;
-  for (int64_t dim : tensor.shape)
-    text += (text.empty() ? "" : ", ") + std::to_string(dim);
-  return "'" + tensor.key + "' is " + tensor.dtype + " [" + text + "]";
+  return "'" + tensor.key + "' is " + tensor.dtype + " " +
+         shapeText(tensor.shape);
 }
 
 static std::string mangle(StringRef path) {
@@ -248,8 +246,8 @@ void Folder::addLowRank(StringRef path, const LayerAdapter &layer,
     return;
   int64_t columns = place.count / std::max<int64_t>(place.rows, 1);
   auto inner = [](const Tensor &t) {
-    int64_t numel = ShapedType::getNumElements(t.shape);
-    return t.shape.empty() || !t.shape.front() ? 0 : numel / t.shape.front();
+    return t.shape.empty() || !t.shape.front() ? 0
+                                               : t.numel() / t.shape.front();
   };
   int64_t rank = down.shape.empty() ? 0 : down.shape.front();
   if (!rank || inner(up) != rank || up.shape.front() != place.rows ||
@@ -270,7 +268,7 @@ void Folder::addLowRank(StringRef path, const LayerAdapter &layer,
 void Folder::addTensor(const Tensor &tensor, const Place &place) {
   if (!isFloat(tensor))
     return;
-  if (ShapedType::getNumElements(tensor.shape) != place.count) {
+  if (tensor.numel() != place.count) {
     fail(loc, describe(tensor) + ", which is added to '" + place.param->name +
                   "' of component '" + info.name + "' with " +
                   Twine(place.count) + " elements there");
@@ -452,8 +450,7 @@ bool Importer::addSetWeights(const ComponentInfo &info, WeightFiles &files) {
       std::string key =
           (known == paths.end() ? paths.front() : *known) + ".weight";
       tensor.pieces = {{unsigned(files.files.size()) + tensor.file, tensor.key,
-                        tensor.shape, 0,
-                        ShapedType::getNumElements(tensor.shape)}};
+                        tensor.shape, 0, tensor.numel()}};
       tensor.file += files.files.size();
       tensor.key = key;
       llvm::erase_if(files.tensors,

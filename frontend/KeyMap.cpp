@@ -8,12 +8,11 @@
 
 #include "frontend/KeyMap.h"
 
-#include "frontend/Diagnostics.h"
+#include "frontend/WeightReader.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include <map>
-#include <numeric>
 
 using namespace ff::frontend;
 using llvm::ArrayRef;
@@ -104,23 +103,11 @@ static std::string substitute(StringRef pattern, const Captures &captures) {
   return text;
 }
 
-static int64_t numelOf(ArrayRef<int64_t> shape) {
-  return std::accumulate(shape.begin(), shape.end(), int64_t{1},
-                         std::multiplies<int64_t>());
-}
-
-static std::string shapeText(ArrayRef<int64_t> shape) {
-  std::string text;
-  for (int64_t dim : shape)
-    text += (text.empty() ? "" : ", ") + std::to_string(dim);
-  return "[" + text + "]";
-}
-
 /// The tensor as it lies in its file: one of an adapter has another name there.
 static Tensor::Piece wholeOf(const Tensor &tensor) {
   if (!tensor.pieces.empty())
     return tensor.pieces.front();
-  return {tensor.file, tensor.key, tensor.shape, 0, numelOf(tensor.shape)};
+  return {tensor.file, tensor.key, tensor.shape, 0, tensor.numel()};
 }
 
 /// The strings of a key that is one or several.
@@ -220,7 +207,7 @@ void KeyMap::rename(const Tensor &tensor, Rule &rule,
 void KeyMap::split(const Tensor &tensor, Rule &rule, const Captures &captures,
                    ShapeOf shapeOf) {
   int64_t rows = tensor.shape.empty() ? 0 : tensor.shape.front();
-  int64_t rowSize = rows ? numelOf(tensor.shape) / rows : 0;
+  int64_t rowSize = rows ? tensor.numel() / rows : 0;
   std::string sizes;
   int64_t at = 0;
   std::vector<Tensor> parts;

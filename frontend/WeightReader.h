@@ -17,6 +17,8 @@ namespace ff::frontend {
 
 /// "'a', 'b', 'c' and 4 more".
 std::string someOf(llvm::ArrayRef<std::string> names);
+/// "[2, 3]".
+std::string shapeText(llvm::ArrayRef<int64_t> shape);
 /// "1 tensor", "2 tensors".
 std::string counted(size_t count, StringRef what);
 

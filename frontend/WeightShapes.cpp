@@ -14,7 +14,7 @@
 using namespace ff::frontend;
 using llvm::ArrayRef;
 
-static std::string shapeOf(ArrayRef<int64_t> shape) {
+std::string ff::frontend::shapeText(ArrayRef<int64_t> shape) {
   std::string text = "[";
   llvm::raw_string_ostream os(text);
   llvm::interleaveComma(shape, os);
@@ -43,9 +43,9 @@ void Matcher::checkTies(const Attempt &best) {
         continue;
       fail(loc, "tensors '" + taken.key + "' and '" + other.key +
                     "' are one parameter of component '" + component +
-                    "', but are " + taken.dtype + " " + shapeOf(taken.shape) +
+                    "', but are " + taken.dtype + " " + shapeText(taken.shape) +
                     " in '" + files.files[taken.file] + "' and " + other.dtype +
-                    " " + shapeOf(other.shape) + " in '" +
+                    " " + shapeText(other.shape) + " in '" +
                     files.files[other.file] + "'")
           .note("remove one of them from the files");
     }
@@ -97,12 +97,12 @@ void Matcher::checkShapes(const Attempt &best) {
     llvm::erase_if(b, isOne);
     bool transposed = has.size() == 2 && needs.size() == 2 &&
                       has[0] == needs[1] && has[1] == needs[0];
-    faults[tensor.file].push_back({i, "'" + tensor.key + "' is " +
-                                          shapeOf(has) + ", the parameter is " +
-                                          shapeOf(needs) +
-                                          (transposed ? " (transposed)"
-                                           : a == b   ? " (sizes of 1 differ)"
-                                                      : "")});
+    faults[tensor.file].push_back(
+        {i, "'" + tensor.key + "' is " + shapeText(has) +
+                ", the parameter is " + shapeText(needs) +
+                (transposed ? " (transposed)"
+                 : a == b   ? " (sizes of 1 differ)"
+                            : "")});
   }
   for (auto [file, list] : llvm::enumerate(faults))
     reportFaults(static_cast<unsigned>(file), list,

@@ -44,6 +44,13 @@ struct WeightFiles {
     /// Where a key map has made this tensor: what it consists of. `key` is the
     /// name that the map gives then, and `file` that of the first piece.
     std::vector<Piece> pieces;
+
+    int64_t numel() const {
+      int64_t product = 1;
+      for (int64_t size : shape)
+        product *= size;
+      return product;
+    }
   };
   std::vector<Tensor> tensors; ///< by file and offset
 };

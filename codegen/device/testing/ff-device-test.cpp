@@ -14,6 +14,7 @@
 
 #include "codegen/Passes.h"
 #include "codegen/device/PTX.h"
+#include "codegen/device/Ptxas.h"
 #include "codegen/device/testing/Driver.h"
 #include "codegen/device/testing/Recording.h"
 #include "codegen/kernels/testing/TestTensors.h"
@@ -64,34 +65,23 @@ static cl::opt<std::string>
 
 /// Where the driver's `ptxas` is, it must accept `ptx` and spill nothing.
 static bool assembles(const std::string &ptx) {
-  auto ptxas = llvm::sys::findProgramByName("ptxas");
-  if (!ptxas) {
+  llvm::ExitOnError check("ff-device-test: ");
+  std::string ptxas = check(findPtxas(""));
+  if (ptxas.empty()) {
     llvm::outs() << "ptxas: not found\n";
     return true;
   }
-  llvm::SmallString<128> source, object, log;
-  if (llvm::sys::fs::createTemporaryFile("ff-device", "ptx", source) ||
-      llvm::sys::fs::createTemporaryFile("ff-device", "cubin", object) ||
-      llvm::sys::fs::createTemporaryFile("ff-device", "log", log))
-    return false;
-  llvm::FileRemover first(source), second(object), third(log);
-  std::error_code error;
-  llvm::raw_fd_ostream(source, error) << ptx;
-  std::string arch = "-arch=" + chip;
-  llvm::StringRef arguments[] = {*ptxas, "-v", arch, source, "-o", object};
-  int status = llvm::sys::ExecuteAndWait(
-      *ptxas, arguments, std::nullopt,
-      {std::nullopt, llvm::StringRef(log), llvm::StringRef(log)});
-  auto text = llvm::MemoryBuffer::getFile(log);
-  llvm::StringRef said = text ? (*text)->getBuffer() : "";
-  // "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"
-  bool spills = llvm::Regex("[1-9][0-9]* bytes (stack|spill)").match(said);
-  if (status != 0 || spills) {
-    llvm::errs() << said;
+  auto cubin = assemble(ptxas, ptx, chip);
+  if (!cubin) {
+    llvm::errs() << llvm::toString(cubin.takeError()) << "\n";
     return false;
   }
-  llvm::outs() << "ptxas: ok\n";
-  return true;
+  for (const Spill &spill : cubin->spills)
+    llvm::errs() << spill.kernel << " spills " << spill.storeBytes
+                 << " bytes of stores, " << spill.loadBytes << " of loads\n";
+  if (cubin->spills.empty())
+    llvm::outs() << "ptxas: ok\n";
+  return cubin->spills.empty();
 }
 
 static bool verify(const std::string &ptx) {
