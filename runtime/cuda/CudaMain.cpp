@@ -9,6 +9,8 @@
 #include "runtime/core/Error.h"
 #include "runtime/cuda/CudaDevice.h"
 
+#include <cstdlib>
+
 namespace {
 
 using namespace ff::rt;
@@ -32,6 +34,13 @@ public:
   std::unique_ptr<Device> open(const Metadata &metadata, const Program &program,
                                const Layout &layout,
                                Communicator &comm) override {
+    // The driver would say no more than that there is no binary for it.
+    int needed = std::atoi(metadata.target->chip.c_str() + 3);
+    if (context->capability < needed)
+      fail("this trainer is for {} and later, the GPU ({}) is sm_{}; fix: "
+           "ff-compile --target=cuda:sm_{}",
+           metadata.target->chip, context->name, context->capability,
+           context->capability >= 90 ? 90 : 80);
     return std::make_unique<cuda::CudaDevice>(
         metadata, program, layout, *context,
         static_cast<cuda::NcclCommunicator &>(comm), image, *this);

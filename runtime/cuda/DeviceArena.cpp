@@ -14,8 +14,8 @@
 namespace ff::rt::cuda {
 
 /// What the driver and NCCL allocate later, for graphs, kernels that are loaded
-/// when they first run, and connections: about as much as they were seen to
-/// take. Without it they fail where the arena fits just so.
+/// when they first run, and connections: an estimate, not a measurement.
+/// Without it they fail where the arena fits just so.
 constexpr size_t besidesArena = size_t{512} << 20;
 
 /// The bytes to allocate, once it is known that they are there.

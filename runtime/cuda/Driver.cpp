@@ -70,8 +70,8 @@ Context::Context(int ordinal) : device(ordinal) {
   char text[256] = "";
   check(api().deviceGetName(text, sizeof text, device), "cuDeviceGetName");
   name = text;
-  major = attribute(device, ComputeCapabilityMajor);
-  minor = attribute(device, ComputeCapabilityMinor);
+  capability = 10 * attribute(device, ComputeCapabilityMajor) +
+               attribute(device, ComputeCapabilityMinor);
   maxSharedBytes = attribute(device, SharedBytesPerBlockOptin);
   check(api().devicePrimaryCtxRetain(&handle, device),
         "cuDevicePrimaryCtxRetain");

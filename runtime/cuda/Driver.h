@@ -29,8 +29,8 @@ public:
   void use() const;
 
   int device;
-  std::string name; ///< of the chip
-  int major = 0, minor = 0;
+  std::string name;       ///< of the chip
+  int capability = 0;     ///< 90 for 9.0, what sm_90 needs
   int maxSharedBytes = 0; ///< of a block, after opting in
 
 private:

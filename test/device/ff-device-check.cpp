@@ -133,8 +133,8 @@ int run(const std::vector<std::string> &words) {
   openLibraries(/*collectives=*/false);
   Context context(0);
   if (command == "device") {
-    fmt::print("{}, sm_{}{}; {}\n", context.name, context.major, context.minor,
-               libraries().versions);
+    fmt::print("{}, sm_{}{}; {}\n", context.name, context.capability / 10,
+               context.capability % 10, libraries().versions);
   } else if (command == "copy") {
     Stream stream;
     fmt::print("{:.1f}\n", 1e-9 * copyRate(stream, copyRateBytes));

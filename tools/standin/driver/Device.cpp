@@ -114,8 +114,13 @@ FF_CUDA cuDeviceTotalMem_v2(size_t *bytes, CUdevice d) {
 FF_CUDA cuDeviceTotalMem(size_t *bytes, CUdevice d) {
   return cuDeviceTotalMem_v2(bytes, d);
 }
+/// 90 for 9.0.
+static int capability() {
+  const char *claimed = getenv("FF_STANDIN_CAPABILITY");
+  return claimed ? atoi(claimed) : 90;
+}
 FF_CUDA cuDeviceComputeCapability(int *major, int *minor, CUdevice d) {
-  *major = 9, *minor = 0;
+  *major = capability() / 10, *minor = capability() % 10;
   return checkDevice(d);
 }
 FF_CUDA cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice d) {
@@ -166,8 +171,6 @@ FF_CUDA cuDeviceGetAttribute(int *value, int attribute, CUdevice d) {
       {40, 3 /* copy engines */},
       {41, 1 /* unified addressing */},
       {50, 0},
-      {75, 9},
-      {76, 0},
       {78, 1 /* stream priorities */},
       {79, 1},
       {80, 1},
@@ -189,6 +192,10 @@ FF_CUDA cuDeviceGetAttribute(int *value, int attribute, CUdevice d) {
       {111, 1024 /* reserved shared memory */},
       {115, 0 /* memory pools */},
       {120, 0 /* clusters */}};
+  if (attribute == 75 || attribute == 76) {
+    *value = attribute == 75 ? capability() / 10 : capability() % 10;
+    return cuda::SUCCESS;
+  }
   auto it = values.find(attribute);
   if (it == values.end())
     return refuse(cuda::INVALID_VALUE, "cuDeviceGetAttribute: attribute " +
