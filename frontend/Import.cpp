@@ -124,9 +124,15 @@ OwningOpRef<ModuleOp> Importer::run() {
   std::set<std::string> inTraining;
   if (ok && train) {
     elaborator->dropsOut = true;
-    buildProgram(*train);
+    // Of an error one bucket is enough.
+    unsigned errors = diags.getNumErrors();
+    for (size_t i = 0, e = std::max<size_t>(data.buckets.size(), 1);
+         i < e && diags.getNumErrors() == errors; ++i) {
+      buildProgram(*train, i);
+      checkLoss(*train);
+    }
+    bucket = 0;
     elaborator->dropsOut = false;
-    checkLoss(*train);
     inTraining = elaborator->usedComponents;
     for (auto &program : programs)
       if (program.get() != train)

@@ -10,6 +10,7 @@
 #define FF_FRONTEND_IMPORTER_H
 
 #include "frontend/Component.h"
+#include "frontend/DataFiles.h"
 #include "frontend/Elaborator.h"
 #include "frontend/Safetensors.h"
 #include "frontend/Weights.h"
@@ -17,11 +18,37 @@
 
 namespace ff::frontend {
 
+/// Samples of equal shapes, for which the train program is built.
+struct DataBucket {
+  /// Of each input, without the batch; masks of padding as well.
+  std::map<StringRef, std::vector<int64_t>> shapes;
+  int64_t microBatch = 0;
+  int64_t samples = 0;
+  std::string where; ///< the first of them
+  SMLoc loc;         ///< in the list of the spec
+};
+
+/// An input that is filled up with zeros in its first dim.
+struct Pad {
+  StringRef input;
+  int64_t to;
+  StringRef mask; ///< empty, or the input that says what is no padding
+  SMLoc loc;
+};
+
 /// The data of the train program, from the headers of its files.
 struct DataSet {
-  std::vector<std::string> files;
-  /// Tensor of the files that supplies each input, with its shape.
+  std::vector<DataSource> sources;
+  /// Tensor that supplies each input, of the first sample.
   llvm::MapVector<StringRef, TensorInfo> fields;
+  std::vector<Pad> pads;
+  std::vector<DataBucket> buckets;
+
+  bool isMask(StringRef input) const {
+    return llvm::any_of(pads, [&](const Pad &pad) {
+      return !pad.mask.empty() && pad.mask == input;
+    });
+  }
 };
 
 /// One import: the spec, and the module that it becomes.
@@ -117,17 +144,25 @@ private:
 
   // Data.cpp
   void readData();
-  bool readField(const InputDecl &input, StringRef tensor, SMLoc loc,
-                 llvm::ArrayRef<SafetensorsHeader> headers);
+  bool readSources(DataFiles &files);
+  bool readPads(const Program &train);
+  bool readFields(const Program &train, std::vector<DataField> &wanted);
+  bool fillBuckets(DataFiles &files, llvm::ArrayRef<DataField> wanted);
+  std::optional<DataBucket> bucketOf(const SampleRun &run,
+                                     llvm::ArrayRef<DataField> wanted);
+  bool checkOneBucket();
+  bool matchBuckets(const Node &list, const Program &train);
+  bool resolveBuckets(const Program &train);
 
   // Programs.cpp
   void parsePrograms();
   Program *findProgram(StringRef name);
   Program *requireProgram(StringRef section, StringRef why);
-  void buildProgram(Program &program);
+  void buildProgram(Program &program, size_t bucketNumber = 0);
   bool bindProgramInputs(Program &program, Scope &scope);
   std::optional<mlir::RankedTensorType> dataInputType(const InputDecl &input,
                                                       int64_t batch);
+  void bindDims(const Scope &scope);
   std::optional<mlir::RankedTensorType>
   inputType(Program &program, const InputDecl &input, Scope &scope);
   void finishProgram(Program &program, const Val &result, const Expr *returned);
@@ -138,6 +173,7 @@ private:
   mlir::Attribute attributeOf(const Node &node) const;
   mlir::DictionaryAttr sectionAttr(StringRef section);
   void addDataPolicy(mlir::NamedAttrList &attrs);
+  void addBuckets(mlir::NamedAttrList &train);
   void addOptimizerPolicy(mlir::NamedAttrList &attrs);
   void addSchedulePolicy(mlir::NamedAttrList &attrs);
   void addSamplePolicy(mlir::NamedAttrList &attrs);
@@ -161,10 +197,14 @@ private:
   DataSet data;
   mlir::Type elementType;
   int64_t globalBatch = 0, microBatch = 0, sampleBatch = 0;
-  /// Named dims that the train program binds, for the other programs.
+  size_t bucket = 0; ///< for which the train program is built
+  /// Named dims that the train program binds, for the other programs: those in
+  /// which its buckets agree.
   llvm::StringMap<Val> dims;
 };
 
+/// The name of the program that `program` is for a bucket: "train.1".
+std::string bucketName(StringRef program, size_t bucket);
 /// A config value as an attribute.
 mlir::Attribute configAttr(mlir::Builder &b, const Val &value);
 /// The bytes that a text such as "80GiB", "500 MB" or "1024" says; nothing

@@ -46,9 +46,15 @@ static constexpr SectionInfo sections[] = {
      "How parameters are grouped into shard units. A unit is gathered at once, "
      "as one flat group for each storage dtype, trainable or not."},
     {"data", false,
-     "Safetensors files whose tensors are the inputs of the train program. "
-     "Their headers are read when the spec is compiled, and bind the named "
-     "dims of the inputs."},
+     "Samples, whose tensors are the inputs of the train program: `files`, "
+     "`samples`, or several `sources` of them. Their headers are read when the "
+     "spec is compiled, and bind the named dims of the inputs."},
+    {"data.sources", false,
+     "Samples that are drawn from at a rate of their own, each without "
+     "repetition until all were drawn."},
+    {"data.pad.*", false,
+     "An input whose first dim behind B differs from sample to sample, and is "
+     "filled up with zeros."},
     {"optimizer", false, "The rule that updates the trained parameters."},
     {"schedule", false,
      "The learning rate over the optimizer steps; its length is `steps` of "
@@ -256,9 +262,29 @@ static constexpr KeyInfo keys[] = {
      "group is split, within its unit.",
      "max_buffer = \"2GiB\""},
     // data
-    {"data", "files", K::Strings, R::Any, "required", "",
-     "One or more safetensors files, concatenated along dim 0.",
+    {"data", "files", K::Strings, R::Any, "", "",
+     "Files of many samples, or folders of them, behind each other: "
+     "safetensors files, in which dim 0 counts the samples, or Parquet files, "
+     "with a sample in each row. A tensor in Parquet is three columns, "
+     "NAME_bytes, NAME_shape and NAME_dtype; a column of numbers is a scalar.",
      "files = \"digits.safetensors\""},
+    {"data", "samples", K::Strings, R::Any, "", "",
+     "Folders of safetensors files, each of which is one sample, without a dim "
+     "that counts them.",
+     "samples = \"latents\""},
+    {"data", "sources", K::Tables, R::Any, "", "",
+     "Several sources, instead of `files` and `samples`.",
+     "sources = [{ files = \"photos\", weight = 3.0 }, { samples = "
+     "\"drawings\" }]"},
+    {"data", "buckets", K::Buckets, R::Any, "", "",
+     "For samples of several shapes, of which each has a step of its own, and "
+     "each step samples of one. \"auto\": those that the data has, at most 64; "
+     "or a table for each, with named dims of the inputs, and a `micro_batch` "
+     "where it is not that of [train].",
+     "buckets = [{ H = 64, W = 64 }, { H = 96, W = 64, micro_batch = 4 }]"},
+    {"data", "pad", K::SectionTable, R::Any, "{}", "",
+     "Inputs that are filled up to one size.",
+     "pad = { text = { to = 512, mask = \"text_mask\" } }"},
     {"data", "fields", K::StringTable, R::Any, "{}", "",
      "Tensor that supplies an input of the train program; default: the one "
      "with the name of the input.",
@@ -266,6 +292,20 @@ static constexpr KeyInfo keys[] = {
     {"data", "shuffle", K::Boolean, R::Any, "true", "",
      "Whether each epoch has an order of its own, a function of the seed.",
      "shuffle = false"},
+    {"data.sources", "files", K::Strings, R::Any, "", "",
+     "As in [data].", "files = [\"a.safetensors\", \"b.safetensors\"]"},
+    {"data.sources", "samples", K::Strings, R::Any, "", "",
+     "As in [data]; instead of `files`.", "samples = \"latents\""},
+    {"data.sources", "weight", K::Float, R::Positive, "1.0", "",
+     "How often it is drawn from, in proportion to the other weights and "
+     "whatever its size.",
+     "weight = 3.0"},
+    {"data.pad.*", "to", K::Integer, R::Count, "required", "",
+     "Size of the dim. A longer sample is an error.", "to = 512"},
+    {"data.pad.*", "mask", K::String, R::Any, "", "",
+     "Input of the train program, [B, to] i64, that is 1 for what the sample "
+     "has and 0 for what was added.",
+     "mask = \"text_mask\""},
     // optimizer
     {"optimizer", "kind", K::Choice, R::Any, "\"adamw\"", "adamw",
      "AdamW with decoupled weight decay.", "kind = \"adamw\""},
@@ -611,6 +651,8 @@ StringRef ff::frontend::describeType(KeyType type) {
     return "a string";
   case K::Units:
     return "\"blocks\", { min_params = N } or an array of patterns";
+  case K::Buckets:
+    return "\"auto\" or an array of tables of integers";
   case K::Recompute:
     return "\"none\", \"block\" or an array of patterns";
   case K::Bytes:

@@ -43,6 +43,7 @@ enum class KeyType {
   Tables,        ///< an array of tables of section.NAME
   Units,         ///< "blocks", a table { min_params }, or an array of patterns
   Recompute,     ///< "none", "block", or an array of patterns
+  Buckets,       ///< "auto", or an array of tables of integers
   Bytes,         ///< a number of bytes, or a string such as "80GiB"
 };
 

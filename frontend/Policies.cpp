@@ -88,6 +88,7 @@ DictionaryAttr Importer::buildPolicies() {
   addDataPolicy(attrs);
   NamedAttrList train(sectionAttr("train"));
   train.erase("recompute"); // marked on the calls
+  addBuckets(train);
   attrs.set("train", train.getDictionary(context));
   addOptimizerPolicy(attrs);
   addSchedulePolicy(attrs);
@@ -100,17 +101,49 @@ DictionaryAttr Importer::buildPolicies() {
 }
 
 void Importer::addDataPolicy(NamedAttrList &attrs) {
-  if (data.files.empty())
+  if (data.sources.empty())
     return;
   NamedAttrList fields;
   for (auto &[input, info] : data.fields)
     fields.set(input, builder.getStringAttr(info.name));
-  SmallVector<StringRef> files(data.files.begin(), data.files.end());
+  SmallVector<Attribute> sources, pads;
+  for (const DataSource &source : data.sources) {
+    SmallVector<StringRef> paths(source.paths.begin(), source.paths.end());
+    NamedAttrList entry;
+    entry.set("kind", builder.getStringAttr(source.kind));
+    entry.set("paths", builder.getStrArrayAttr(paths));
+    entry.set("weight", builder.getF64FloatAttr(source.weight));
+    sources.push_back(entry.getDictionary(context));
+  }
+  for (const Pad &pad : data.pads) {
+    NamedAttrList entry;
+    entry.set("input", builder.getStringAttr(pad.input));
+    entry.set("to", builder.getI64IntegerAttr(pad.to));
+    entry.set("mask", builder.getStringAttr(pad.mask));
+    pads.push_back(entry.getDictionary(context));
+  }
   NamedAttrList dict;
-  dict.set("files", builder.getStrArrayAttr(files));
+  dict.set("sources", builder.getArrayAttr(sources));
   dict.set("fields", fields.getDictionary(context));
+  if (!pads.empty())
+    dict.set("pad", builder.getArrayAttr(pads));
   dict.set("shuffle", attributeOf(*spec.get("data", "shuffle")));
   attrs.set("data", dict.getDictionary(context));
+}
+
+/// What differs between the programs of several buckets.
+void Importer::addBuckets(NamedAttrList &train) {
+  if (data.buckets.size() < 2)
+    return;
+  SmallVector<Attribute> buckets;
+  for (auto [i, bucket] : llvm::enumerate(data.buckets)) {
+    NamedAttrList entry;
+    entry.set("program", builder.getStringAttr(
+                             bucketName(stringOf("train", "program"), i)));
+    entry.set("micro_batch", builder.getI64IntegerAttr(bucket.microBatch));
+    buckets.push_back(entry.getDictionary(context));
+  }
+  train.set("buckets", builder.getArrayAttr(buckets));
 }
 
 void Importer::addOptimizerPolicy(NamedAttrList &attrs) {

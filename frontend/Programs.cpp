@@ -125,9 +125,24 @@ static Type inputDtype(Builder &b, const InputDecl &input, Type fallback,
 std::optional<RankedTensorType> Importer::dataInputType(const InputDecl &input,
                                                         int64_t batch) {
   Type element = inputDtype(builder, input, elementType, diags);
+  // What is missing was reported with the data.
+  if (!element || bucket >= data.buckets.size())
+    return std::nullopt;
+  auto sizes = data.buckets[bucket].shapes.find(input.name);
+  if (sizes == data.buckets[bucket].shapes.end())
+    return std::nullopt;
+  SmallVector<int64_t> shape{batch};
+  llvm::append_range(shape, sizes->second);
+  if (isTooLarge(shape)) {
+    diags.error(input.loc,
+                "input '" + input.name + "' has more than 2^40 elements");
+    return std::nullopt;
+  }
+  if (data.isMask(input.name))
+    return RankedTensorType::get(shape, element);
   auto field = data.fields.find(input.name);
-  if (!element || field == data.fields.end())
-    return std::nullopt; // what is missing was reported with the data
+  if (field == data.fields.end())
+    return std::nullopt;
   const TensorInfo &info = field->second;
   StringRef supported[] = {"f32", "f64", "bf16", "f16", "i64"};
   Type given = llvm::is_contained(supported, StringRef(info.dtype))
@@ -147,13 +162,6 @@ std::optional<RankedTensorType> Importer::dataInputType(const InputDecl &input,
                         "\" and convert it with cast(" + input.name + ")"
                   : "convert the file; inputs can be f32, f64, bf16, f16 and "
                     "i64");
-    return std::nullopt;
-  }
-  SmallVector<int64_t> shape{batch};
-  shape.append(std::next(info.shape.begin()), info.shape.end());
-  if (isTooLarge(shape)) {
-    diags.error(input.loc,
-                "input '" + input.name + "' has more than 2^40 elements");
     return std::nullopt;
   }
   return RankedTensorType::get(shape, element);
@@ -181,7 +189,9 @@ Importer::inputType(Program &program, const InputDecl &input, Scope &scope) {
     if (unbound) {
       diags.error(dim->loc, "dim '" + dim->text + "' is not known")
           .note("the inputs of the program '" + stringOf("train", "program") +
-                "' do not bind it; write a number");
+                "' do not bind it" +
+                (data.buckets.size() > 1 ? ", or differ in it" : "") +
+                "; write a number");
       return std::nullopt;
     }
     Val size = evaluator.evaluate(*dim);
@@ -238,33 +248,52 @@ bool Importer::bindProgramInputs(Program &program, Scope &scope) {
 // Bodies
 //===----------------------------------------------------------------------===//
 
-void Importer::buildProgram(Program &program) {
+/// Keeps the dims that all buckets bind to the same.
+void Importer::bindDims(const Scope &scope) {
+  for (auto &variable : scope.variables)
+    if (bucket == 0 && variable.second.isInteger())
+      dims[variable.first()] = variable.second;
+  SmallVector<StringRef> differ;
+  for (auto &dim : dims) {
+    auto it = scope.variables.find(dim.first());
+    if (it == scope.variables.end() || !it->second.isInteger() ||
+        it->second.integer != dim.second.integer)
+      differ.push_back(dim.first());
+  }
+  for (StringRef name : differ)
+    dims.erase(name);
+}
+
+void Importer::buildProgram(Program &program, size_t bucketNumber) {
   if (!program.parsed)
     return;
+  bucket = bucketNumber;
+  program.built = false;
   bool isTrain = program.name == stringOf("train", "program");
   bool isSample = program.name == stringOf("sample", "program");
   FunctionState state(context);
-  state.batch = isTrain || !isSample ? microBatch : sampleBatch;
+  state.batch = isSample ? sampleBatch : microBatch;
+  if (isTrain && bucket < data.buckets.size())
+    state.batch = data.buckets[bucket].microBatch;
   state.nextSite = program.number << 24;
   state.callsComponents = !isTrain;
   OpBuilder atEnd = OpBuilder::atBlockEnd(module->getBody());
   program.func = atEnd.create<func::FuncOp>(
-      diags.location(context, program.loc), program.name,
+      diags.location(context, program.loc), bucketName(program.name, bucket),
       FunctionType::get(context, {}, {}));
-  program.func->setAttr(kProgramAttr, builder.getStringAttr(program.name));
+  program.func->setAttr(kProgramAttr, program.func.getSymNameAttr());
   state.func = program.func;
   Scope scope;
-  for (auto &dim : dims)
-    scope.variables[dim.first()] = dim.second;
+  if (!isTrain)
+    for (auto &dim : dims)
+      scope.variables[dim.first()] = dim.second;
   scope.variables["B"] = Val::of(state.batch);
   elaborator->function = &state;
   auto leave = llvm::make_scope_exit([&] { elaborator->function = nullptr; });
   if (!bindProgramInputs(program, scope))
     return;
   if (isTrain)
-    for (auto &variable : scope.variables)
-      if (variable.second.isInteger())
-        dims[variable.first()] = variable.second;
+    bindDims(scope);
   Evaluator evaluator(diags, elaborator.get(), scope);
   unsigned errors = diags.getNumErrors();
   std::optional<Val> result = evaluator.run(program.body);
@@ -276,6 +305,11 @@ void Importer::buildProgram(Program &program) {
   bool ok = result && !result->isError() && diags.getNumErrors() == errors;
   if (ok)
     finishProgram(program, *result, evaluator.getReturned());
+}
+
+/// The program of a bucket. No key of TOML without quotes has a dot.
+std::string ff::frontend::bucketName(StringRef program, size_t bucket) {
+  return bucket ? (program + "." + Twine(bucket)).str() : program.str();
 }
 
 /// The name of an output: that of the variable that is returned.
@@ -330,7 +364,7 @@ void Importer::finishProgram(Program &program, const Val &result,
                                builder.getStringAttr(output.first));
   for (auto [input, argument] :
        llvm::zip_equal(program.inputs, program.func.getArguments()))
-    if (argument.use_empty())
+    if (argument.use_empty() && bucket == 0)
       diags.warning(input.loc, "input '" + input.name + "' of the program '" +
                                    program.name + "' is not used");
   program.built = true;

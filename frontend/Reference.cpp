@@ -110,6 +110,11 @@ static json::Object schemaOfType(const KeyInfo &key) {
             {"properties", json::Object{{"min_params", ofType("integer")}}},
             {"required", json::Array{"min_params"}},
             {"additionalProperties", false}}});
+  case KeyType::Buckets:
+    return anyOf(json::Array{
+        json::Object{{"enum", json::Array{"auto"}}},
+        arrayOf(json::Object{{"type", "object"},
+                             {"additionalProperties", ofType("integer")}})});
   case KeyType::Recompute:
     return anyOf(
         json::Array{json::Object{{"enum", json::Array{"none", "block"}}},

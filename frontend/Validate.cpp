@@ -146,6 +146,16 @@ static bool hasType(const Node &node, KeyType type) {
              node.get("min_params")->integer > 0;
     return (node.isString() && node.string == "blocks") ||
            (!node.items.empty() && allItems(node, &Node::isString));
+  case KeyType::Buckets:
+    return (node.isString() && node.string == "auto") ||
+           (!node.items.empty() && allItems(node, &Node::isTable) &&
+            llvm::all_of(node.items, [](auto &item) {
+              return !item->entries.empty() &&
+                     llvm::all_of(item->entries, [](const Entry &entry) {
+                       return entry.value->isInteger() &&
+                              entry.value->integer > 0;
+                     });
+            }));
   case KeyType::Recompute:
     return (node.isString() &&
             (node.string == "none" || node.string == "block")) ||

@@ -649,16 +649,19 @@ struct DifferentiatePass : ff::impl::DifferentiateBase<DifferentiatePass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    std::string name = program.empty() ? getTrainProgram(module) : program;
-    if (name.empty())
-      return;
-    auto func = module.lookupSymbol<func::FuncOp>(name);
-    if (!func || !func->hasAttr(kProgramAttr)) {
-      module.emitError() << "train.program '" << name << "' is not a program";
-      return signalPassFailure();
+    std::vector<std::string> names = getTrainPrograms(module);
+    if (!program.empty())
+      names = {program};
+    Differentiator differentiator(module);
+    for (const std::string &name : names) {
+      auto func = module.lookupSymbol<func::FuncOp>(name);
+      if (!func || !func->hasAttr(kProgramAttr)) {
+        module.emitError() << "train.program '" << name << "' is not a program";
+        return signalPassFailure();
+      }
+      if (failed(differentiator.differentiateProgram(func)))
+        return signalPassFailure();
     }
-    if (failed(Differentiator(module).differentiateProgram(func)))
-      signalPassFailure();
   }
 };
 } // namespace

@@ -41,6 +41,37 @@ inline std::string getTrainProgram(mlir::ModuleOp module) {
   return name ? name.str() : "";
 }
 
+/// The programs that train: one for each bucket of shapes, which are those of
+/// train.buckets, or the one above.
+inline std::vector<std::string> getTrainPrograms(mlir::ModuleOp module) {
+  std::vector<std::string> names;
+  auto buckets = llvm::dyn_cast_or_null<mlir::ArrayAttr>(
+      getSpecValue(module, "train.buckets"));
+  if (buckets)
+    for (auto bucket : buckets.getAsRange<mlir::DictionaryAttr>())
+      if (auto name = bucket.getAs<mlir::StringAttr>("program"))
+        names.push_back(name.str());
+  std::string name = getTrainProgram(module);
+  if (names.empty() && !name.empty())
+    names.push_back(name);
+  return names;
+}
+
+/// Samples of a micro-batch of a program that trains, or none where the spec
+/// does not say.
+inline std::optional<int64_t> getMicroBatch(mlir::ModuleOp module,
+                                            llvm::StringRef program) {
+  auto buckets = llvm::dyn_cast_or_null<mlir::ArrayAttr>(
+      getSpecValue(module, "train.buckets"));
+  auto batch = llvm::dyn_cast_or_null<mlir::IntegerAttr>(
+      getSpecValue(module, "train.micro_batch"));
+  if (buckets)
+    for (auto bucket : buckets.getAsRange<mlir::DictionaryAttr>())
+      if (bucket.getAs<mlir::StringAttr>("program") == program)
+        batch = bucket.getAs<mlir::IntegerAttr>("micro_batch");
+  return batch ? std::optional(batch.getInt()) : std::nullopt;
+}
+
 /// Bytes of the largest buffer of a group; no limit where the spec has none.
 inline int64_t getMaxBuffer(mlir::ModuleOp module) {
   auto bytes = llvm::dyn_cast_or_null<mlir::IntegerAttr>(

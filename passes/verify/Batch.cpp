@@ -23,15 +23,19 @@ struct VerifyBatchPass : ff::impl::VerifyBatchBase<VerifyBatchPass> {
     markAllAnalysesPreserved();
     if (failed(verifySizes()) || failed(verifySteps()))
       return signalPassFailure();
-    StringRef train = getSpecString(getOperation(), "train.program"),
-              sample = getSpecString(getOperation(), "sample.program");
+    const ModuleIndex &index = getAnalysis<ModuleIndex>();
+    StringRef sample = getSpecString(getOperation(), "sample.program");
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (!func->hasAttr(kProgramAttr))
         continue;
-      bool isTrain = func.getName() == train;
-      if ((isTrain && failed(verifyInputs(func, "train.micro_batch"))) ||
-          (!isTrain && func.getName() == sample &&
-           failed(verifyInputs(func, "sample.micro_batch"))))
+      bool isTrain = index.isTrainProgram(func);
+      if (isTrain &&
+          failed(verifyInputs(func, "train.micro_batch",
+                              getMicroBatch(getOperation(), func.getName()))))
+        return signalPassFailure();
+      if (!isTrain && func.getName() == sample &&
+          failed(verifyInputs(func, "sample.micro_batch",
+                              get("sample.micro_batch"))))
         return signalPassFailure();
     }
   }
@@ -54,6 +58,14 @@ private:
       return getOperation().emitError()
              << "train.global_batch = " << *global
              << " is not a multiple of train.micro_batch = " << *micro;
+    for (const std::string &name : getTrainPrograms(getOperation())) {
+      std::optional<int64_t> own = getMicroBatch(getOperation(), name);
+      if (global && own && (*own < 1 || *global % *own != 0))
+        return getOperation().emitError()
+               << "train.global_batch = " << *global
+               << " is not a multiple of the micro_batch = " << *own
+               << " of bucket '" << name << "'";
+    }
     return success();
   }
 
@@ -71,8 +83,8 @@ private:
     return success();
   }
 
-  LogicalResult verifyInputs(func::FuncOp func, StringRef path) {
-    std::optional<int64_t> batch = get(path);
+  LogicalResult verifyInputs(func::FuncOp func, StringRef path,
+                             std::optional<int64_t> batch) {
     if (!batch)
       return success();
     for (auto [i, type] : llvm::enumerate(func.getArgumentTypes())) {

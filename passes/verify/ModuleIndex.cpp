@@ -13,7 +13,7 @@ using namespace ff;
 
 ModuleIndex::ModuleIndex(Operation *op) {
   auto module = cast<ModuleOp>(op);
-  std::string name = ff::getTrainProgram(module);
+  std::vector<std::string> names = ff::getTrainPrograms(module);
   for (Operation &symbol : *module.getBody()) {
     if (auto component = dyn_cast<ComponentOp>(symbol)) {
       StringAttr owner = component.getSymNameAttr();
@@ -24,8 +24,9 @@ ModuleIndex::ModuleIndex(Operation *op) {
       units[unit.getSymNameAttr()] = unit;
     } else if (auto func = dyn_cast<func::FuncOp>(symbol)) {
       functions[func.getSymNameAttr()] = func;
-      if (func.getSymName() == name && func->hasAttr(kProgramAttr))
-        train = func;
+      if (llvm::is_contained(names, func.getSymName()) &&
+          func->hasAttr(kProgramAttr))
+        train.push_back(func);
     }
   }
 }

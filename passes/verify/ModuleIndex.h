@@ -39,8 +39,11 @@ public:
   mlir::func::FuncOp getFunction(mlir::func::CallOp call) const {
     return functions.lookup(call.getCalleeAttr().getAttr());
   }
-  /// The program that is differentiated, or null.
-  mlir::func::FuncOp getTrainProgram() const { return train; }
+  /// The programs that are differentiated: one for each bucket of shapes.
+  llvm::ArrayRef<mlir::func::FuncOp> getTrainPrograms() const { return train; }
+  bool isTrainProgram(mlir::func::FuncOp func) const {
+    return llvm::is_contained(train, func);
+  }
   /// The parameter that `op`, an ff.param or ff.view, reads, or null.
   ParameterOp getRead(mlir::Operation *op) const;
 
@@ -50,7 +53,7 @@ private:
   llvm::DenseMap<mlir::Attribute, UnitOp> units;
   llvm::DenseMap<mlir::Attribute, mlir::func::FuncOp> functions;
   llvm::DenseMap<Key, ParameterOp> parameters;
-  mlir::func::FuncOp train;
+  llvm::SmallVector<mlir::func::FuncOp> train;
 };
 
 /// All parameters of a module, in order.

@@ -52,9 +52,9 @@ struct VerifyPrecisionPass
           return signalPassFailure();
     }
     const ModuleIndex &index = getAnalysis<ModuleIndex>();
-    if (func::FuncOp train = index.getTrainProgram())
+    for (func::FuncOp train : index.getTrainPrograms())
       if (failed(verifyRecompute(train)))
-        signalPassFailure();
+        return signalPassFailure();
   }
 
 private:

@@ -26,7 +26,7 @@ struct VerifyRandomnessPass
     : ff::impl::VerifyRandomnessBase<VerifyRandomnessPass> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    train = getSpecString(getOperation(), "train.program");
+    const ModuleIndex &index = getAnalysis<ModuleIndex>();
     sample = getSpecString(getOperation(), "sample.program");
     llvm::DenseMap<uint32_t, func::FuncOp> programOf;
     for (auto func : getOperation().getOps<func::FuncOp>()) {
@@ -55,7 +55,9 @@ struct VerifyRandomnessPass
         }
         uint32_t number = site >> kProgramShift;
         auto [other, isNew] = programOf.try_emplace(number, func);
-        if (isNew || other->second == func)
+        // Buckets are one program: a sample of the run is in one of them.
+        if (isNew || other->second == func ||
+            (index.isTrainProgram(func) && index.isTrainProgram(other->second)))
           return WalkResult::advance();
         InFlightDiagnostic diag =
             random.emitOpError()
@@ -84,11 +86,13 @@ private:
 
   /// A row is of a sample, so that no number of ranks changes it.
   LogicalResult verifyBatch(func::FuncOp func, RandomOp random) {
-    StringRef path = func.getName() == train    ? "train.micro_batch"
-                     : func.getName() == sample ? "sample.micro_batch"
-                                                : "";
-    std::optional<int64_t> batch =
-        path.empty() ? std::nullopt : getSpecInteger(getOperation(), path);
+    StringRef path =
+        func.getName() == sample ? "sample.micro_batch" : "train.micro_batch";
+    std::optional<int64_t> batch;
+    if (getAnalysis<ModuleIndex>().isTrainProgram(func))
+      batch = getMicroBatch(getOperation(), func.getName());
+    else if (func.getName() == sample)
+      batch = getSpecInteger(getOperation(), path);
     auto type = cast<RankedTensorType>(random.getType());
     if (!batch || type.getDimSize(0) == *batch)
       return success();
@@ -113,6 +117,6 @@ private:
     return success();
   }
 
-  StringRef train, sample;
+  StringRef sample;
 };
 } // namespace

@@ -27,10 +27,10 @@ struct VerifyReachabilityPass
     for (auto component : getOperation().getOps<ComponentOp>())
       if (failed(verifyAdapters(component, index)))
         return signalPassFailure();
-    if (func::FuncOp train = index.getTrainProgram())
+    for (func::FuncOp train : index.getTrainPrograms())
       if (failed(verifyUse(index, train)) ||
           failed(verifyGradients(index, train)))
-        signalPassFailure();
+        return signalPassFailure();
   }
 
 private:

@@ -23,12 +23,10 @@ struct VerifyReductionsPass
   void runOnOperation() override {
     markAllAnalysesPreserved();
     const ModuleIndex &index = getAnalysis<ModuleIndex>();
-    func::FuncOp train = index.getTrainProgram();
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (func != train && failed(verifyNone(func)))
+      if (failed(index.isTrainProgram(func) ? verifyReductions(func)
+                                            : verifyNone(func)))
         return signalPassFailure();
-    if (train && failed(verifyReductions(train)))
-      signalPassFailure();
   }
 
 private:

@@ -131,18 +131,30 @@ private:
     return success();
   }
 
-  /// Each input of the program that trains has a field of the data, and each
-  /// field an input.
+  /// Each input of the programs that train has a field of the data or is the
+  /// mask of one, and each field has an input.
   LogicalResult verifyData() {
     auto fields = dyn_cast_or_null<DictionaryAttr>(
         getSpecValue(getOperation(), "data.fields"));
-    func::FuncOp train = getAnalysis<ModuleIndex>().getTrainProgram();
-    if (!fields || !train)
+    if (!fields)
       return success();
+    llvm::DenseSet<Attribute> masks;
+    if (auto pads = dyn_cast_or_null<ArrayAttr>(
+            getSpecValue(getOperation(), "data.pad")))
+      for (auto pad : pads.getAsRange<DictionaryAttr>())
+        masks.insert(pad.get("mask"));
+    for (func::FuncOp train : getAnalysis<ModuleIndex>().getTrainPrograms())
+      if (failed(verifyFields(train, fields, masks)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult verifyFields(func::FuncOp train, DictionaryAttr fields,
+                             const llvm::DenseSet<Attribute> &masks) {
     llvm::DenseSet<Attribute> inputs;
     for (unsigned i = 0; i < train.getNumArguments(); ++i) {
       auto name = train.getArgAttrOfType<StringAttr>(i, kInputAttr);
-      if (!name)
+      if (!name || masks.contains(name))
         continue;
       inputs.insert(name);
       if (!fields.contains(name))

@@ -72,28 +72,37 @@ private:
 
   LogicalResult verifyGradients() {
     const ModuleIndex &index = getAnalysis<ModuleIndex>();
-    func::FuncOp train = index.getTrainProgram();
-    llvm::DenseMap<Operation *, GradientOp> seen;
     for (auto func : getOperation().getOps<func::FuncOp>()) {
+      if (index.isTrainProgram(func)) {
+        if (failed(verifyGradients(index, func)))
+          return failure();
+        continue;
+      }
       auto result = func.walk([&](GradientOp gradient) -> WalkResult {
-        if (func != train)
-          return gradient.emitOpError() << "stands in '" << func.getName()
-                                        << "', which does not train";
-        auto [it, fresh] =
-            seen.try_emplace(index.getParameter(gradient.getParam()), gradient);
-        if (fresh)
-          return WalkResult::advance();
-        InFlightDiagnostic diag = gradient.emitOpError()
-                                  << "is the second gradient of "
-                                  << gradient.getParam();
-        diag.attachNote(it->second.getLoc()) << "the first";
-        return diag;
+        return gradient.emitOpError()
+               << "stands in '" << func.getName() << "', which does not train";
       });
       if (result.wasInterrupted())
         return failure();
     }
-    if (!train)
-      return success();
+    return success();
+  }
+
+  LogicalResult verifyGradients(const ModuleIndex &index, func::FuncOp train) {
+    llvm::DenseMap<Operation *, GradientOp> seen;
+    auto walked = train.walk([&](GradientOp gradient) -> WalkResult {
+      auto [it, fresh] =
+          seen.try_emplace(index.getParameter(gradient.getParam()), gradient);
+      if (fresh)
+        return WalkResult::advance();
+      InFlightDiagnostic diag = gradient.emitOpError()
+                                << "is the second gradient of "
+                                << gradient.getParam();
+      diag.attachNote(it->second.getLoc()) << "the first";
+      return diag;
+    });
+    if (walked.wasInterrupted())
+      return failure();
     LogicalResult result = success();
     forEachParameter(getOperation(), [&](ComponentOp, ParameterOp param) {
       GradientOp gradient = seen.lookup(param);

@@ -28,6 +28,7 @@ struct MicroBatch {
   int64_t firstSample = 0; ///< global number of the first row
   double lossSeed = 0;     ///< what ff_rt_loss_seed gives
   bool counts = false;     ///< its loss is added to StepSums
+  size_t bucket = 0;       ///< which of Layout::inputOffsets is its own
 };
 
 /// Over the micro-batches of a step that count, of one rank.

@@ -168,12 +168,18 @@ size_t recordsBytes(const Metadata &metadata, bool training,
   return tablesOffset + deviceTableBytes(pieces, elements, gaps);
 }
 
-void takeInputsAndOutputs(const Program &program, Cursor &cursor,
-                          Layout &layout) {
-  for (const TensorType &input : program.inputs) {
-    layout.inputOffsets.push_back(layout.inputSetBytes);
-    layout.inputSetBytes += alignUp(input.bytes());
+void takeInputsAndOutputs(const std::vector<const Program *> &programs,
+                          Cursor &cursor, Layout &layout) {
+  for (const Program *program : programs) {
+    size_t bytes = 0;
+    std::vector<size_t> &offsets = layout.inputOffsets.emplace_back();
+    for (const TensorType &input : program->inputs) {
+      offsets.push_back(bytes);
+      bytes += alignUp(input.bytes());
+    }
+    layout.inputSetBytes = std::max(layout.inputSetBytes, bytes);
   }
+  const Program &program = *programs.front();
   layout.inputs = cursor.take(layout.inputSetBytes *
                               (layout.onDevice ? deviceInputSets : inputSets));
   size_t outputBytes = 0;
@@ -237,6 +243,17 @@ const Program &programOf(const Metadata &metadata, RunMode mode) {
   return metadata.program(metadata.sample->program);
 }
 
+std::vector<const Program *> programsOf(const Metadata &metadata,
+                                        RunMode mode) {
+  std::vector<const Program *> programs = {&programOf(metadata, mode)};
+  if (mode == RunMode::Sample)
+    return programs;
+  programs.clear();
+  for (const BucketPolicy &bucket : metadata.train->buckets)
+    programs.push_back(&metadata.program(bucket.program));
+  return programs;
+}
+
 Layout computeLayout(const Metadata &metadata, const LayoutRequest &request) {
   const Program &program = programOf(metadata, request.mode);
   const MeshShape &mesh = request.mesh;
@@ -263,7 +280,7 @@ Layout computeLayout(const Metadata &metadata, const LayoutRequest &request) {
   if (training)
     takeSlots(metadata, program.gradSlots, true, cursor, layout);
   layout.activations = cursor.take(program.arenaBytes);
-  takeInputsAndOutputs(program, cursor, layout);
+  takeInputsAndOutputs(programsOf(metadata, request.mode), cursor, layout);
   if (layout.onDevice) {
     layout.collectives =
         cursor.take(mesh.world() > 1 ? exchangeBytes * (mesh.world() + 1) : 0);

@@ -111,8 +111,10 @@ struct GroupLayout {
 struct Layout {
   std::vector<GroupLayout> groups;
   std::vector<Region> gatherSlots, gradSlots;
-  /// Offsets of each input in a set, and of each output, in their regions.
-  std::vector<size_t> inputOffsets, outputOffsets;
+  /// Offsets of each input in a set, for each program that runs (the buckets of
+  /// the train program), and of each output in its region.
+  std::vector<std::vector<size_t>> inputOffsets;
+  std::vector<size_t> outputOffsets;
   size_t inputSetBytes = 0;
   Region activations, inputs, outputs, collectives, matmulScratch;
   Region records; ///< on a GPU: see recordBytes
@@ -133,8 +135,12 @@ std::set<size_t> adapterGroups(const Metadata &metadata, size_t unit);
 /// Elements of a group that each of `shard` ranks owns, as metadata.md says.
 int64_t ownedElements(int64_t numel, int64_t shard);
 
-/// The program that runs in `mode`; an Error where the spec has none.
+/// The program that runs in `mode`, of several buckets the first; an Error
+/// where the spec has none.
 const Program &programOf(const Metadata &metadata, RunMode mode);
+
+/// All that run in `mode`: one for each bucket. They differ in their inputs.
+std::vector<const Program *> programsOf(const Metadata &metadata, RunMode mode);
 
 Layout computeLayout(const Metadata &metadata, const LayoutRequest &request);
 

@@ -9,6 +9,9 @@
 #include "runtime/core/Metadata.h"
 #include "runtime/core/JsonReader.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace ff::rt {
 
 namespace {
@@ -310,6 +313,35 @@ Metadata::findParam(int component, const std::string &paramName) const {
   return std::nullopt;
 }
 
+/// The buckets of the train program share one layout: each slot holds what any
+/// of them puts there, and the arena is as large as the largest.
+static void unifyBuckets(Metadata &metadata) {
+  std::vector<Program *> programs;
+  for (const BucketPolicy &bucket : metadata.train->buckets)
+    programs.push_back(const_cast<Program *>(
+        &std::as_const(metadata).program(bucket.program)));
+  auto merge = [&](std::vector<std::vector<int>> Program::*slots) {
+    std::vector<std::set<int>> all;
+    for (Program *program : programs) {
+      all.resize(std::max(all.size(), (program->*slots).size()));
+      for (size_t i = 0; i < (program->*slots).size(); ++i)
+        all[i].insert((program->*slots)[i].begin(), (program->*slots)[i].end());
+    }
+    for (Program *program : programs) {
+      (program->*slots).clear();
+      for (const std::set<int> &units : all)
+        (program->*slots).emplace_back(units.begin(), units.end());
+    }
+  };
+  merge(&Program::gatherSlots);
+  merge(&Program::gradSlots);
+  size_t arenaBytes = 0;
+  for (Program *program : programs)
+    arenaBytes = std::max(arenaBytes, program->arenaBytes);
+  for (Program *program : programs)
+    program->arenaBytes = arenaBytes;
+}
+
 Metadata parseMetadata(const std::string &text) {
   json document;
   try {
@@ -337,6 +369,8 @@ Metadata parseMetadata(const std::string &text) {
   metadata.hostMemory = root.maybe<int64_t>("host_memory");
   root.finish();
   checkMetadata(metadata);
+  if (metadata.train && metadata.train->buckets.size() > 1)
+    unifyBuckets(metadata);
   return metadata;
 }
 

@@ -200,15 +200,43 @@ struct KernelType {
   double flops = 0;
 };
 
+/// A set of samples that is drawn from at a rate of its own.
+struct SourcePolicy {
+  enum Kind {
+    Shards,  ///< safetensors files; dim 0 counts samples
+    Samples, ///< folders of safetensors files, a sample each
+    Parquet  ///< a sample in each row
+  };
+  Kind kind = Shards;
+  std::vector<std::string> paths;
+  double weight = 1;
+};
+
+/// An input that is filled up with zeros to `to` in its first dim, and the
+/// input, if any, that is 1 where it is not.
+struct PadPolicy {
+  std::string input;
+  int64_t to = 0;
+  std::string mask; ///< empty: none
+};
+
 struct DataPolicy {
-  std::vector<std::string> files;
+  std::vector<SourcePolicy> sources;
   /// Input of the training program, tensor in the files.
   std::vector<std::pair<std::string, std::string>> fields;
+  std::vector<PadPolicy> pads;
   bool shuffle = true;
 };
 
-struct TrainPolicy {
+/// The step for samples of one shape.
+struct BucketPolicy {
   std::string program;
+  int64_t microBatch = 0;
+};
+
+struct TrainPolicy {
+  std::string program; ///< that of the first bucket
+  std::vector<BucketPolicy> buckets; ///< at least one
   int64_t steps = 0;
   int64_t globalBatch = 0;
   int64_t microBatch = 0;

@@ -185,7 +185,28 @@ void checkSaved(const Metadata &metadata, size_t index) {
                  component.name);
 }
 
+/// The buckets of the train program differ in shapes alone.
+void checkBuckets(const Metadata &metadata) {
+  const std::vector<BucketPolicy> &buckets = metadata.train->buckets;
+  const Program &first = metadata.program(buckets.front().program);
+  for (const BucketPolicy &bucket : buckets) {
+    const Program &program = metadata.program(bucket.program);
+    auto same = [](const TensorType &a, const TensorType &b) {
+      return a.name == b.name && a.dtype == b.dtype;
+    };
+    if (!std::equal(first.inputs.begin(), first.inputs.end(),
+                    program.inputs.begin(), program.inputs.end(), same) ||
+        !std::equal(first.outputs.begin(), first.outputs.end(),
+                    program.outputs.begin(), program.outputs.end(), same))
+      failInternal("metadata: the programs '{}' and '{}' of two buckets differ "
+                   "in more than shapes",
+                   first.name, program.name);
+  }
+}
+
 void checkPrograms(const Metadata &metadata) {
+  if (metadata.train && metadata.train->buckets.size() > 1)
+    checkBuckets(metadata);
   for (const Program &program : metadata.programs) {
     for (const auto *slots : {&program.gatherSlots, &program.gradSlots})
       for (const auto &slot : *slots)

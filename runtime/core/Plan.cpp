@@ -298,8 +298,9 @@ Plan computePlan(const Metadata &metadata, const PlanRequest &request) {
   plan.spec = metadata.spec;
   plan.mesh = request.mesh;
   int64_t world = plan.mesh.world();
-  StepPlan step(train, static_cast<int>(world));
-  plan.batch = {train.microBatch, step.rounds, world, train.globalBatch,
+  const BucketPolicy &bucket = train.buckets.front();
+  StepPlan step(train.globalBatch, bucket.microBatch, static_cast<int>(world));
+  plan.batch = {bucket.microBatch, step.rounds, world, train.globalBatch,
                 step.rounds * world - step.microBatches};
   addModel(metadata, layout, plan);
   addMemory(metadata, layout, plan);

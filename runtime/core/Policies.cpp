@@ -13,9 +13,31 @@ namespace ff::rt {
 
 namespace {
 
+SourcePolicy parseSource(Reader &reader) {
+  SourcePolicy source;
+  std::string kind = reader.get<std::string>("kind");
+  if (kind == "samples")
+    source.kind = SourcePolicy::Samples;
+  else if (kind == "parquet")
+    source.kind = SourcePolicy::Parquet;
+  else if (kind != "shards")
+    failInternal("metadata: unknown kind of data '{}'", kind);
+  source.paths = reader.get<std::vector<std::string>>("paths");
+  source.weight = reader.get<double>("weight", 1.0);
+  if (!(source.weight > 0))
+    failInternal("metadata: the weight of a source is {}", source.weight);
+  return source;
+}
+
 DataPolicy parseData(Reader reader) {
   DataPolicy data;
-  data.files = reader.get<std::vector<std::string>>("files");
+  reader.each("sources",
+              [&](Reader &r) { data.sources.push_back(parseSource(r)); });
+  if (reader.find("pad"))
+    reader.each("pad", [&](Reader &r) {
+      data.pads.push_back({r.get<std::string>("input"), r.get<int64_t>("to"),
+                           r.get<std::string>("mask", "")});
+    });
   const json &fields = reader.at("fields");
   if (!fields.is_object())
     failInternal("metadata: data.fields is not an object");
@@ -46,6 +68,18 @@ TrainPolicy parseTrain(Reader reader) {
     failInternal("metadata: train.micro_batch ({}) does not divide "
                  "train.global_batch ({})",
                  train.microBatch, train.globalBatch);
+  if (reader.find("buckets"))
+    reader.each("buckets", [&](Reader &r) {
+      BucketPolicy bucket{r.get<std::string>("program"),
+                          r.get<int64_t>("micro_batch")};
+      if (bucket.microBatch <= 0 || train.globalBatch % bucket.microBatch)
+        failInternal("metadata: the micro_batch of '{}' ({}) does not divide "
+                     "train.global_batch ({})",
+                     bucket.program, bucket.microBatch, train.globalBatch);
+      train.buckets.push_back(std::move(bucket));
+    });
+  if (train.buckets.empty())
+    train.buckets.push_back({train.program, train.microBatch});
   reader.finish();
   return train;
 }

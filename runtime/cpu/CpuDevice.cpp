@@ -54,7 +54,7 @@ void CpuDevice::embeddingGrad(DType dtype, const void *dout, const int64_t *ids,
 }
 
 const void *CpuDevice::input(size_t index) {
-  return batch.inputs + layout.inputOffsets[index];
+  return batch.inputs + layout.inputOffsets[batch.bucket][index];
 }
 
 void *CpuDevice::output(size_t index) {

@@ -62,9 +62,7 @@ std::optional<Plan> Planner::planOnMesh(MeshShape mesh,
       request.matmulScratchBytes = matmulScratchBytes(data.matmuls);
     }
     if (data.data)
-      request.samples = DataSet(data.data->files, data.data->fields,
-                                programOf(data, RunMode::Train).inputs)
-                            .size();
+      request.samples = DataSet(data).size();
     return computePlan(data, request);
   });
 }

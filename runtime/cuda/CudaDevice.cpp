@@ -137,7 +137,7 @@ void CudaDevice::embeddingGrad(DType dtype, const void *dout,
 
 const void *CudaDevice::input(size_t index) {
   return memory.at<char>(layout.inputs) + set * layout.inputSetBytes +
-         layout.inputOffsets[index];
+         layout.inputOffsets[bucket][index];
 }
 
 void *CudaDevice::output(size_t index) {
@@ -204,7 +204,7 @@ void CudaDevice::capture(ff_ctx *ctx, const ff_entry &entry, Graph &graph) {
 void CudaDevice::runCalls(ff_ctx *ctx, const ff_entry &entry) {
   if (!useGraphs)
     return entry.run(ctx);
-  Graph &graph = graphs[{set, exchange.staleGradients()}];
+  Graph &graph = graphs[{set, bucket, exchange.staleGradients()}];
   // The first run of all makes what is made lazily, such as plans of matmuls.
   if (!hasRun || ++graph.runs < 2)
     return entry.run(ctx);
@@ -219,6 +219,7 @@ void CudaDevice::runCalls(ff_ctx *ctx, const ff_entry &entry) {
 void CudaDevice::run(ff_ctx *ctx, const ff_entry &entry,
                      const MicroBatch &batch) {
   set = (set + 1) % deviceInputSets;
+  bucket = batch.bucket;
   copyInputs(batch);
   runCalls(ctx, entry);
   if (training)

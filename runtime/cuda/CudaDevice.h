@@ -82,8 +82,9 @@ private:
     int runs = 0;
     std::vector<char> staleAfter;
   };
-  /// What the calls of a micro-batch depend on, beside the program.
-  using GraphKey = std::pair<size_t, std::vector<char>>;
+  /// What the calls of a micro-batch depend on: the input set, the bucket, and
+  /// which gradients are stale.
+  using GraphKey = std::tuple<size_t, size_t, std::vector<char>>;
 
   std::vector<TrainedPiece> trainedPieces() const;
   void copyInputs(const MicroBatch &batch);
@@ -112,6 +113,7 @@ private:
   CudaUnitExchange exchange;
 
   size_t set = 0; ///< the input set on the device that runs
+  size_t bucket = 0;
   Event copied, recorded;
   Event computed[deviceInputSets]; ///< the last run with an input set
   bool hasRun = false;

@@ -8,121 +8,304 @@
 
 #include "runtime/train/Data.h"
 #include "runtime/core/Error.h"
-#include "runtime/core/Philox.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 
 namespace ff::rt {
 
-int64_t shuffledIndex(uint64_t seed, int64_t epoch, int64_t index,
-                      int64_t count) {
-  int half = 1;
-  while (half < 31 && (int64_t{1} << (2 * half)) < count)
-    ++half;
-  uint64_t mask = (uint64_t{1} << half) - 1;
-  auto key = philoxKey(seed);
-  uint64_t value = static_cast<uint64_t>(index);
-  do {
-    uint64_t left = value >> half, right = value & mask;
-    for (uint32_t round = 0; round < 8; ++round) {
-      PhiloxBlock words = philox({static_cast<uint32_t>(right), round,
-                                  static_cast<uint32_t>(epoch), 0xfffffffeu},
-                                 key);
-      uint64_t next = left ^ (words[0] & mask);
-      left = right;
-      right = next;
-    }
-    value = (left << half) | right;
-  } while (value >= static_cast<uint64_t>(count));
-  return static_cast<int64_t>(value);
+static std::vector<std::vector<TensorType>> inputsOf(const Metadata &metadata) {
+  std::vector<std::vector<TensorType>> inputs;
+  for (const Program *program : programsOf(metadata, RunMode::Train))
+    inputs.push_back(program->inputs);
+  return inputs;
 }
 
-StepPlan::StepPlan(const TrainPolicy &train, int world)
-    : microBatches(train.globalBatch / train.microBatch),
-      rounds((microBatches + world - 1) / world) {}
-
-std::pair<int64_t, bool> StepPlan::microBatch(int64_t round, int rank,
-                                              int world) const {
-  int64_t index = round * world + rank;
-  if (index < microBatches)
-    return {index, true};
-  return {microBatches - 1, false};
+static std::vector<int64_t> sampleShape(const TensorType &input) {
+  return {input.shape.begin() + 1, input.shape.end()};
 }
 
-DataSet::DataSet(const std::vector<std::string> &paths,
-                 const std::vector<std::pair<std::string, std::string>> &fields,
-                 const std::vector<TensorType> &inputs) {
-  if (paths.empty())
+static int64_t sampleElements(const TensorType &input) {
+  return input.numel() / std::max<int64_t>(input.shape[0], 1);
+}
+
+DataSet::DataSet(const Metadata &metadata,
+                 const std::vector<std::string> &paths)
+    : inputs(inputsOf(metadata)), spec(metadata.spec),
+      refuseNonfinite(!metadata.train->skipNonfinite) {
+  const DataPolicy &policy = *metadata.data;
+  findInputs(policy, names);
+  std::vector<SourcePolicy> wanted = policy.sources;
+  if (!paths.empty())
+    wanted = {sourceOf(paths, wanted.empty() ? SourcePolicy() : wanted[0])};
+  if (wanted.empty())
     fail("[data] names no files; fix: files = [...], or --data FILE");
-  std::vector<std::string> names;
-  for (const TensorType &input : inputs) {
-    auto field = std::find_if(fields.begin(), fields.end(), [&](auto &entry) {
-      return entry.first == input.name;
-    });
-    if (field == fields.end())
-      failInternal("no field of the data feeds the input '{}'", input.name);
-    names.push_back(field->second);
-    dtypes.push_back(input.dtype);
-    rowElements.push_back(input.numel() / std::max<int64_t>(input.shape[0], 1));
+  std::vector<double> weights;
+  for (const SourcePolicy &source : wanted) {
+    addSource(openSource(source, names));
+    if (sources.back()->size() == 0)
+      fail("the data has no samples: {}",
+           source.paths.empty() ? "no path" : source.paths[0]);
+    weights.push_back(source.weight);
   }
-  for (const std::string &path : paths) {
-    File entry{std::make_unique<SafetensorsFile>(path), {}, count};
-    int64_t rows = -1;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const FileTensor &tensor = entry.file->tensor(names[i]);
-      checkField(*entry.file, tensor, names[i], inputs[i]);
-      if (rows >= 0 && tensor.shape[0] != rows)
-        fail("'{}' in {} has {} samples, '{}' has {}", names[i], path,
-             tensor.shape[0], names[0], rows);
-      rows = tensor.shape[0];
-      entry.fields.push_back(&tensor);
+  std::vector<std::vector<int64_t>> counts;
+  for (const std::vector<List> &ofSource : lists) {
+    counts.emplace_back();
+    for (const List &list : ofSource)
+      counts.back().push_back(list.size);
+  }
+  order = std::make_unique<SampleOrder>(std::move(counts), weights,
+                                        metadata.seed, policy.shuffle,
+                                        metadata.train->globalBatch);
+}
+
+void DataSet::findInputs(const DataPolicy &policy,
+                         std::vector<std::string> &fieldNames) {
+  auto addField = [&](const std::string &input) {
+    auto field =
+        std::find_if(policy.fields.begin(), policy.fields.end(),
+                     [&](auto &entry) { return entry.first == input; });
+    if (field == policy.fields.end())
+      failInternal("no field of the data feeds the input '{}'", input);
+    auto known = std::find(fieldNames.begin(), fieldNames.end(), field->second);
+    if (known == fieldNames.end())
+      known = fieldNames.insert(known, field->second);
+    return static_cast<size_t>(known - fieldNames.begin());
+  };
+  for (const TensorType &input : inputs.front()) {
+    Input source{};
+    auto pad = std::find_if(
+        policy.pads.begin(), policy.pads.end(), [&](const PadPolicy &entry) {
+          return entry.input == input.name || entry.mask == input.name;
+        });
+    if (pad != policy.pads.end()) {
+      source.to = pad->to;
+      source.isMask = pad->mask == input.name;
     }
-    count += std::max<int64_t>(rows, 0);
-    files.push_back(std::move(entry));
+    source.field = addField(source.isMask ? pad->input : input.name);
+    from.push_back(source);
   }
-  if (count == 0)
-    fail("the data has no samples: {}", paths[0]);
 }
 
-void DataSet::checkField(const SafetensorsFile &file, const FileTensor &tensor,
-                         const std::string &name,
-                         const TensorType &input) const {
-  std::vector<int64_t> expected(input.shape.begin() + 1, input.shape.end());
-  if (tensor.shape.empty() ||
-      std::vector<int64_t>(tensor.shape.begin() + 1, tensor.shape.end()) !=
-          expected)
-    fail("'{}' in {} has the shape {}; the input '{}' needs {} for each sample",
-         name, file.path(), shapeText(tensor.shape), input.name,
-         shapeText(expected));
-  if (!convertFromFile(tensor.dtype, nullptr, input.dtype, nullptr, 0, true))
-    fail("'{}' in {} has dtype {}, which does not convert to the {} of input "
-         "'{}' without loss; fix: convert the file",
-         name, file.path(), tensor.dtype, dtypeName(input.dtype), input.name);
+/// The shape that an input gets from a field.
+std::vector<int64_t> DataSet::paddedShape(const Input &input,
+                                          const SampleField &field,
+                                          const std::string &where) const {
+  std::vector<int64_t> shape = field.shape;
+  if (!input.to)
+    return shape;
+  if (shape.empty() || shape[0] > input.to)
+    fail("'{}' of {} has the shape {}, which is not padded to {}; fix: a "
+         "larger `to` in `pad` of [data], or shorten the sample",
+         names[input.field], where, shapeText(shape), input.to);
+  shape[0] = input.to;
+  if (input.isMask)
+    shape.resize(1);
+  return shape;
 }
 
-void DataSet::read(size_t input, int64_t sample, void *out) const {
+/// Where no bucket fits: what the sample has and the programs need.
+void DataSet::failUnfit(const SampleSource &source,
+                        const SampleSource::Run &run) const {
+  std::string where = source.describe(run.first);
+  for (size_t i = 0; i < from.size(); ++i) {
+    std::vector<int64_t> shape =
+        paddedShape(from[i], run.fields[from[i].field], where);
+    std::vector<std::string> wanted;
+    bool fits = false;
+    for (const std::vector<TensorType> &bucket : inputs) {
+      fits |= sampleShape(bucket[i]) == shape;
+      std::string text = shapeText(sampleShape(bucket[i]));
+      if (std::find(wanted.begin(), wanted.end(), text) == wanted.end())
+        wanted.push_back(text);
+    }
+    if (fits)
+      continue;
+    std::string list;
+    for (const std::string &text : wanted)
+      list += (list.empty() ? "" : " or ") + text;
+    fail("'{}' of {} has the shape {}; the input '{}' needs {} for each "
+         "sample{}",
+         names[from[i].field], where, shapeText(shape), inputs[0][i].name, list,
+         inputs.size() > 1 ? "; fix: compile the spec again, with this data"
+                           : "");
+  }
+  std::string shapes;
+  for (size_t i = 0; i < from.size(); ++i)
+    shapes += fmt::format(
+        "{}{} {}", shapes.empty() ? "" : ", ", inputs[0][i].name,
+        shapeText(paddedShape(from[i], run.fields[from[i].field], where)));
+  fail("{} fits no bucket: {}; fix: compile the spec again, with this data",
+       where, shapes);
+}
+
+size_t DataSet::bucketOf(const SampleSource &source,
+                         const SampleSource::Run &run) const {
+  std::string where = source.describe(run.first);
+  std::vector<std::vector<int64_t>> shapes;
+  for (const Input &input : from)
+    shapes.push_back(paddedShape(input, run.fields[input.field], where));
+  for (size_t bucket = 0; bucket < inputs.size(); ++bucket) {
+    bool fits = true;
+    for (size_t i = 0; i < shapes.size(); ++i)
+      fits &= sampleShape(inputs[bucket][i]) == shapes[i];
+    if (fits)
+      return bucket;
+  }
+  failUnfit(source, run);
+}
+
+void DataSet::addSource(std::unique_ptr<SampleSource> source) {
+  std::vector<List> &ofSource = lists.emplace_back(inputs.size());
+  for (size_t r = 0; r < source->runs().size(); ++r) {
+    const SampleSource::Run &run = source->runs()[r];
+    for (size_t i = 0; i < from.size(); ++i) {
+      const SampleField &field = run.fields[from[i].field];
+      const TensorType &input = inputs[0][i];
+      if (!from[i].isMask &&
+          !convertFromFile(field.dtype, nullptr, input.dtype, nullptr, 0, true))
+        fail("'{}' of {} has dtype {}, which does not convert to the {} of "
+             "input '{}' without loss; fix: convert the file",
+             names[from[i].field], source->describe(run.first), field.dtype,
+             dtypeName(input.dtype), input.name);
+    }
+    List &list = ofSource[bucketOf(*source, run)];
+    list.parts.push_back({run.first, list.size, r});
+    list.size += run.count;
+  }
+  firstNumbers.push_back(
+      sources.empty() ? 0 : firstNumbers.back() + sources.back()->size());
+  sources.push_back(std::move(source));
+}
+
+DataSet::Sample DataSet::at(int64_t position) const {
+  SampleOrder::Place place = order->at(position);
+  const List &list = lists[place.source][place.bucket];
+  auto after =
+      std::upper_bound(list.parts.begin(), list.parts.end(), place.element,
+                       [](int64_t element, const List::Part &part) {
+                         return element < part.element;
+                       });
+  const List::Part &part = *(after - 1);
+  return {place.bucket, place.source,
+          part.first + place.element - part.element};
+}
+
+int64_t DataSet::numberOf(const Sample &sample) const {
+  return firstNumbers[sample.source] + sample.number;
+}
+
+std::string DataSet::describe(const Sample &sample) const {
+  return sources[sample.source]->describe(sample.number);
+}
+
+size_t DataSet::runOf(const Sample &sample) const {
+  const auto &runs = sources[sample.source]->runs();
   auto after = std::upper_bound(
-      files.begin(), files.end(), sample,
-      [](int64_t number, const File &file) { return number < file.first; });
-  const File &entry = *(after - 1);
-  const FileTensor &tensor = *entry.fields[input];
-  int64_t elements = rowElements[input];
-  size_t row = static_cast<size_t>(sample - entry.first);
-  const char *from =
-      entry.file->data(tensor) +
-      row * static_cast<size_t>(elements) * fileDtypeSize(tensor.dtype);
-  convertFromFile(tensor.dtype, from, dtypes[input], out, elements, true);
+      runs.begin(), runs.end(), sample.number,
+      [](int64_t number, const auto &run) { return number < run.first; });
+  return static_cast<size_t>(after - runs.begin()) - 1;
 }
+
+void DataSet::readMask(const SampleField &field, const Input &input,
+                       DType dtype, void *out) const {
+  std::vector<int64_t> mask(static_cast<size_t>(input.to));
+  std::fill_n(mask.begin(), field.shape[0], 1);
+  if (dtype == FF_I64)
+    std::memcpy(out, mask.data(), mask.size() * sizeof mask[0]);
+  else if (dtype == FF_F64)
+    std::copy(mask.begin(), mask.end(), static_cast<double *>(out));
+  else
+    failInternal("a mask of dtype {}", dtypeName(dtype));
+}
+
+/// What is neither infinite nor NaN, of a float.
+template <typename Word>
+static int64_t firstNonfinite(const void *values, int64_t count,
+                              Word exponent) {
+  const char *bytes = static_cast<const char *>(values);
+  auto at = [&](int64_t i) {
+    Word word;
+    std::memcpy(&word, bytes + static_cast<size_t>(i) * sizeof word,
+                sizeof word);
+    return static_cast<Word>(word & exponent) == exponent;
+  };
+  // Without a branch, so that it is vectorised; found again where there is one.
+  bool any = false;
+  for (int64_t i = 0; i < count; ++i)
+    any |= at(i);
+  for (int64_t i = 0; any && i < count; ++i)
+    if (at(i))
+      return i;
+  return -1;
+}
+
+void DataSet::checkFinite(const Sample &sample, size_t input,
+                          const void *values, int64_t count) const {
+  int64_t bad = -1;
+  switch (inputs[sample.bucket][input].dtype) {
+  case FF_F32:
+    bad = firstNonfinite<uint32_t>(values, count, 0x7f800000u);
+    break;
+  case FF_F64:
+    bad = firstNonfinite<uint64_t>(values, count, 0x7ff0000000000000u);
+    break;
+  case FF_BF16:
+    bad = firstNonfinite<uint16_t>(values, count, 0x7f80u);
+    break;
+  case FF_F16:
+    bad = firstNonfinite<uint16_t>(values, count, 0x7c00u);
+    break;
+  default:
+    break;
+  }
+  if (bad >= 0)
+    fail("'{}' of {} is not finite at element {}; fix: repair or leave out the "
+         "sample, or on_nonfinite = \"skip\"",
+         names[from[input].field], describe(sample), bad);
+}
+
+void DataSet::read(const Sample &sample, size_t input, void *out,
+                   std::vector<char> &scratch) const {
+  const Input &source = from[input];
+  const TensorType &type = inputs[sample.bucket][input];
+  const SampleField &field =
+      sources[sample.source]->runs()[runOf(sample)].fields[source.field];
+  if (source.isMask)
+    return readMask(field, source, type.dtype, out);
+  int64_t count = 1;
+  for (int64_t dim : field.shape)
+    count *= dim;
+  const char *bytes =
+      sources[sample.source]->bytes(sample.number, source.field, scratch);
+  convertFromFile(field.dtype, bytes, type.dtype, out, count, true);
+  if (refuseNonfinite)
+    checkFinite(sample, input, out, count);
+  int64_t all = sampleElements(type);
+  std::memset(static_cast<char *>(out) +
+                  static_cast<size_t>(count) * dtypeSize(type.dtype),
+              0, static_cast<size_t>(all - count) * dtypeSize(type.dtype));
+}
+
+//===----------------------------------------------------------------------===//
+// Prefetcher
+//===----------------------------------------------------------------------===//
 
 Prefetcher::Prefetcher(const DataSet &data, const Metadata &metadata,
-                       const std::vector<TensorType> &inputs,
-                       const std::vector<size_t> &offsets, char *memory,
-                       size_t setBytes, int rank, int world, int64_t position,
-                       int64_t steps)
-    : data(data), inputs(inputs), offsets(offsets), memory(memory),
-      setBytes(setBytes), seed(metadata.seed), shuffle(metadata.data->shuffle),
-      train(*metadata.train), rank(rank), world(world), position(position),
-      steps(steps), thread([this] { orFatal([this] { loop(); }); }) {}
+                       const Layout &layout, char *memory, int rank, int world,
+                       int64_t position, int64_t steps)
+    : data(data), metadata(metadata), layout(layout), memory(memory),
+      rank(rank), world(world), position(position), steps(steps),
+      inputs(inputsOf(metadata)) {
+  int64_t globalBatch = metadata.train->globalBatch;
+  if (data.buckets() > 1 && position % globalBatch)
+    fail("the checkpoint is {} samples into the run, which is no whole number "
+         "of steps of global_batch = {}; with buckets a step has samples of "
+         "one; fix: the global_batch with which it was written",
+         position, globalBatch);
+  thread = std::thread([this] { orFatal([this] { loop(); }); });
+}
 
 Prefetcher::~Prefetcher() {
   {
@@ -130,31 +313,32 @@ Prefetcher::~Prefetcher() {
     stopping = true;
   }
   changed.notify_all();
-  thread.join();
+  if (thread.joinable())
+    thread.join();
 }
 
-int64_t Prefetcher::sampleAt(int64_t streamPosition) const {
-  int64_t n = data.size();
-  int64_t epoch = streamPosition / n, index = streamPosition % n;
-  return shuffle ? shuffledIndex(seed, epoch, index, n) : index;
-}
-
-void Prefetcher::assemble(int64_t firstPosition, char *out) const {
-  for (int64_t row = 0; row < train.microBatch; ++row) {
-    int64_t sample = sampleAt(firstPosition + row);
-    for (size_t i = 0; i < inputs.size(); ++i) {
+void Prefetcher::assemble(const Batch &batch) {
+  const std::vector<TensorType> &types = inputs[batch.bucket];
+  for (int64_t row = 0; row < batch.samples; ++row) {
+    DataSet::Sample sample = data.at(batch.firstPosition + row);
+    for (size_t i = 0; i < types.size(); ++i) {
       size_t rowBytes =
-          inputs[i].bytes() / static_cast<size_t>(inputs[i].shape[0]);
-      data.read(i, sample,
-                out + offsets[i] + static_cast<size_t>(row) * rowBytes);
+          types[i].bytes() / static_cast<size_t>(types[i].shape[0]);
+      data.read(sample, i,
+                batch.data + layout.inputOffsets[batch.bucket][i] +
+                    static_cast<size_t>(row) * rowBytes,
+                scratch);
     }
   }
 }
 
 void Prefetcher::loop() {
-  StepPlan plan(train, world);
+  const TrainPolicy &train = *metadata.train;
   for (int64_t step = 0; step < steps; ++step) {
     int64_t stepStart = position + step * train.globalBatch;
+    size_t bucket = data.bucketAt(stepStart);
+    int64_t samples = train.buckets[bucket].microBatch;
+    StepPlan plan(train.globalBatch, samples, world);
     for (int64_t round = 0; round < plan.rounds; ++round) {
       auto [index, counts] = plan.microBatch(round, rank, world);
       {
@@ -167,9 +351,15 @@ void Prefetcher::loop() {
           return;
       }
       int64_t set = produced % inputSets;
-      Batch batch{stepStart + index * train.microBatch, counts,
-                  memory + static_cast<size_t>(set) * setBytes};
-      assemble(batch.firstPosition, batch.data);
+      Batch batch;
+      batch.firstPosition = stepStart + index * samples;
+      batch.counts = counts;
+      batch.bucket = bucket;
+      batch.samples = samples;
+      batch.microBatches = plan.microBatches;
+      batch.endsStep = round + 1 == plan.rounds;
+      batch.data = memory + static_cast<size_t>(set) * layout.inputSetBytes;
+      assemble(batch);
       {
         std::lock_guard<std::mutex> lock(mutex);
         batches[set] = batch;

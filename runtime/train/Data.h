@@ -6,24 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The run reads one endless stream of samples: epoch 0, epoch 1, and so on,
-// without a seam. Position p of the stream is element p % n of epoch p / n of a
-// data set of n samples. Step s takes the positions [s * global_batch,
-// (s + 1) * global_batch), so a position, and the sample behind it, is a
-// function of nothing but the seed and the step.
-//
-// With `shuffle`, epoch e is the permutation that a balanced Feistel network
-// defines; nothing is stored, and any position costs the same. With the least
-// even b such that 2^b >= n (and b >= 2) and h = b / 2:
-//
-//   (l, r) = (i >> h, i mod 2^h)
-//   for round in 0..7:
-//     (l, r) = (r, l xor (philox(counter, key)[0] mod 2^h))
-//       with counter = (r, round, low 32 bits of e, 0xfffffffe),
-//            key = (low, high 32 bits of the seed)
-//   i' = l * 2^h + r
-//
-// and the sample of i is the first of i', i'', ... that is below n.
+// [data] as the train program sees it: sources of samples, whose fields are its
+// inputs. The shapes of a sample say which bucket it is in; SampleOrder.h says
+// which samples a step has.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +16,8 @@
 #define FF_RUNTIME_TRAIN_DATA_H
 
 #include "runtime/core/Layout.h"
-#include "runtime/train/Safetensors.h"
+#include "runtime/train/SampleOrder.h"
+#include "runtime/train/SampleSource.h"
 
 #include <condition_variable>
 #include <memory>
@@ -40,51 +26,76 @@
 
 namespace ff::rt {
 
-/// The sample at element `index` of a shuffled epoch of `count` samples.
-int64_t shuffledIndex(uint64_t seed, int64_t epoch, int64_t index,
-                      int64_t count);
-
-/// Which micro-batches a step has, and which of them rank computes. metadata.md
-/// "Global batch" is the rule.
-struct StepPlan {
-  int64_t microBatches; ///< in a step, over all ranks
-  int64_t rounds;       ///< that each rank runs
-
-  StepPlan(const TrainPolicy &train, int world);
-
-  /// The micro-batch of `rank` in `round`, and whether it counts. A rank that
-  /// has none repeats the last one of the step: its gradient is multiplied by
-  /// zero, which only works on data that gives finite numbers.
-  std::pair<int64_t, bool> microBatch(int64_t round, int rank, int world) const;
-};
-
-/// The files of a data set, mapped, seen as one.
 class DataSet {
 public:
-  /// Fields in the order of `inputs`. An Error where a file does not fit.
-  DataSet(const std::vector<std::string> &files,
-          const std::vector<std::pair<std::string, std::string>> &fields,
-          const std::vector<TensorType> &inputs);
+  /// The data of `metadata`; with `paths`, these instead of its sources. An
+  /// Error where a sample fits no bucket.
+  explicit DataSet(const Metadata &metadata,
+                   const std::vector<std::string> &paths = {});
 
-  int64_t size() const { return count; }
+  int64_t size() const { return order->size(); }
 
-  /// Copies field `input` of a sample to `out`, in the dtype of the input.
-  void read(size_t input, int64_t sample, void *out) const;
+  /// A sample of the stream.
+  struct Sample {
+    size_t bucket, source;
+    int64_t number; ///< in its source
+  };
+  Sample at(int64_t position) const;
+  size_t bucketAt(int64_t position) const { return order->bucketAt(position); }
+  size_t buckets() const { return inputs.size(); }
+
+  /// The number of a sample over all sources.
+  int64_t numberOf(const Sample &sample) const;
+  /// Its file and row.
+  std::string describe(const Sample &sample) const;
+
+  /// Writes input `input` of a sample to `out`, in the dtype and shape of the
+  /// program of its bucket. An Error that names the sample where it cannot be
+  /// read, or has a value that is not finite.
+  void read(const Sample &sample, size_t input, void *out,
+            std::vector<char> &scratch) const;
 
 private:
-  struct File {
-    std::unique_ptr<SafetensorsFile> file;
-    std::vector<const FileTensor *> fields;
-    int64_t first; ///< sample number of its first row
+  /// Samples of one source that are in one bucket, in order.
+  struct List {
+    struct Part {
+      int64_t first;   ///< of its samples, in the source
+      int64_t element; ///< of its samples, in the list
+      size_t run;      ///< of the source
+    };
+    std::vector<Part> parts;
+    int64_t size = 0;
+  };
+  /// Where an input comes from.
+  struct Input {
+    size_t field;   ///< of the sources; of a mask, the field that it is of
+    int64_t to = 0; ///< padded to this many in dim 0; 0: not padded
+    bool isMask = false;
   };
 
-  void checkField(const SafetensorsFile &file, const FileTensor &tensor,
-                  const std::string &name, const TensorType &input) const;
+  void findInputs(const DataPolicy &policy, std::vector<std::string> &names);
+  std::vector<int64_t> paddedShape(const Input &input, const SampleField &field,
+                                   const std::string &where) const;
+  size_t bucketOf(const SampleSource &source,
+                  const SampleSource::Run &run) const;
+  [[noreturn]] void failUnfit(const SampleSource &source,
+                              const SampleSource::Run &run) const;
+  void addSource(std::unique_ptr<SampleSource> source);
+  size_t runOf(const Sample &sample) const;
+  void readMask(const SampleField &field, const Input &input, DType dtype,
+                void *out) const;
+  void checkFinite(const Sample &sample, size_t input, const void *values,
+                   int64_t count) const;
 
-  std::vector<File> files;
-  std::vector<DType> dtypes;
-  std::vector<int64_t> rowElements;
-  int64_t count = 0;
+  std::vector<std::vector<TensorType>> inputs; ///< of each bucket's program
+  std::vector<Input> from;                     ///< of each input
+  std::vector<std::string> names;              ///< of the fields
+  std::string spec;
+  bool refuseNonfinite;
+  std::vector<std::unique_ptr<SampleSource>> sources;
+  std::vector<int64_t> firstNumbers;    ///< of each source
+  std::vector<std::vector<List>> lists; ///< by source and bucket
+  std::unique_ptr<SampleOrder> order;
 };
 
 /// Assembles the micro-batches of a rank ahead of their use, on a thread.
@@ -93,37 +104,35 @@ public:
   struct Batch {
     int64_t firstPosition = 0; ///< of its samples in the stream
     bool counts = true;
-    char *data = nullptr; ///< inputs at Layout::inputOffsets
+    size_t bucket = 0;
+    int64_t samples = 0;      ///< the micro-batch of its bucket
+    int64_t microBatches = 0; ///< of its step, over all ranks
+    bool endsStep = false;    ///< the last one of this rank in its step
+    char *data = nullptr;     ///< inputs at Layout::inputOffsets[bucket]
   };
 
-  /// Begins at stream position `position`. `memory` holds inputSets sets of
-  /// `setBytes`.
+  /// Begins at stream position `position`. `memory` holds inputSets input sets
+  /// of the layout.
   Prefetcher(const DataSet &data, const Metadata &metadata,
-             const std::vector<TensorType> &inputs,
-             const std::vector<size_t> &offsets, char *memory, size_t setBytes,
-             int rank, int world, int64_t position, int64_t steps);
+             const Layout &layout, char *memory, int rank, int world,
+             int64_t position, int64_t steps);
   ~Prefetcher();
 
   /// The next batch; it is valid until the next call.
   Batch next();
 
-  /// Sample number of a stream position.
-  int64_t sampleAt(int64_t position) const;
-
 private:
   void loop();
-  void assemble(int64_t firstPosition, char *out) const;
+  void assemble(const Batch &batch);
 
   const DataSet &data;
-  const std::vector<TensorType> &inputs;
-  const std::vector<size_t> &offsets;
+  const Metadata &metadata;
+  const Layout &layout;
   char *memory;
-  size_t setBytes;
-  uint64_t seed;
-  bool shuffle;
-  TrainPolicy train;
   int rank, world;
   int64_t position, steps;
+  std::vector<std::vector<TensorType>> inputs; ///< of each bucket
+  std::vector<char> scratch;
 
   std::mutex mutex;
   std::condition_variable changed;

@@ -46,6 +46,10 @@ public:
   const char *data(const FileTensor &tensor) const {
     return dataStart + tensor.begin;
   }
+  /// The byte of the file at which a tensor begins.
+  size_t offset(const FileTensor &tensor) const {
+    return static_cast<size_t>(dataStart - mapping) + tensor.begin;
+  }
 
   /// Copies `bytes` bytes of a tensor, from byte `first` of it on, without the
   /// mapping, whose pages would count as memory of this process.

@@ -172,7 +172,7 @@ private:
       for (size_t i = 0; i < sources.size(); ++i) {
         const TensorType &input = ctx.program.inputs[i];
         size_t rowBytes = input.bytes() / static_cast<size_t>(batch);
-        char *to = inputs + ctx.layout.inputOffsets[i];
+        char *to = inputs + ctx.layout.inputOffsets[0][i];
         // The rows behind the last sample repeat it.
         for (int64_t row = 0; row < batch; ++row)
           sources[i].read(std::min(first + row, policy.count - 1),
@@ -193,7 +193,7 @@ private:
           isOutput ? ctx.program.outputs[i] : ctx.program.inputs[i - outputs];
       const void *data = isOutput ? ctx.device->result(i)
                                   : ctx.device->inputMemory() +
-                                        ctx.layout.inputOffsets[i - outputs];
+                                        ctx.layout.inputOffsets[0][i - outputs];
       size_t rowBytes = type.bytes() / static_cast<size_t>(batch);
       file.write(data, static_cast<size_t>(rows) * rowBytes,
                  plan.offset(i) + static_cast<size_t>(first) * rowBytes);

@@ -28,17 +28,26 @@ const ff_entry &RunSetup::entry(const std::string &name) const {
   failInternal("there is no compiled program '{}'", name);
 }
 
+/// What a checkpoint says that the run read.
+static std::vector<std::string> dataPaths(const RunSetup &setup) {
+  if (!setup.options.data.empty())
+    return setup.options.data;
+  std::vector<std::string> paths;
+  for (const SourcePolicy &source : setup.metadata.data->sources)
+    paths.insert(paths.end(), source.paths.begin(), source.paths.end());
+  return paths;
+}
+
 Trainer::Trainer(const RunSetup &setup)
     : setup(setup), metadata(setup.metadata),
       train((programOf(metadata, RunMode::Train), *metadata.train)),
-      comm(setup.comm), entry(setup.entry(train.program)),
-      ctx(metadata, RunMode::Train, setup.backend, comm),
-      dataFiles(setup.options.data.empty() ? metadata.data->files
-                                           : setup.options.data),
+      comm(setup.comm), ctx(metadata, RunMode::Train, setup.backend, comm),
       checkpointer(metadata, ctx.layout, ctx.arena, comm, setup.options.out,
-                   dataFiles),
-      data(dataFiles, metadata.data->fields, ctx.program.inputs),
+                   dataPaths(setup)),
+      data(metadata, setup.options.data),
       lastStep(setup.options.steps >= 0 ? setup.options.steps : train.steps) {
+  for (const BucketPolicy &bucket : train.buckets)
+    entries.push_back(&setup.entry(bucket.program));
   weighted = ctx.program.outputs.size() == 2;
   for (const TensorType &output : ctx.program.outputs)
     if (output.numel() != 1 ||
@@ -131,8 +140,7 @@ void Trainer::run() {
     log->note(fmt::format("nothing to do: the run is at step {} of {}",
                           doneSteps, lastStep));
   prefetcher = std::make_unique<Prefetcher>(
-      data, metadata, ctx.program.inputs, ctx.layout.inputOffsets,
-      ctx.device->inputMemory(), ctx.layout.inputSetBytes, comm.rank,
+      data, metadata, ctx.layout, ctx.device->inputMemory(), comm.rank,
       comm.world(), doneSamples, std::max<int64_t>(lastStep - doneSteps, 0));
   Clock::time_point start = Clock::now();
   bool stopped = false;
@@ -197,14 +205,13 @@ std::string Trainer::replayMatmuls() {
 double Trainer::divisor(const Report &total) const {
   if (weighted)
     return total.weightSum;
-  return static_cast<double>(train.globalBatch / train.microBatch);
+  return static_cast<double>(total.microBatches);
 }
 
 void Trainer::computeGradients(Report &report) {
-  StepPlan plan(train, comm.world());
   ctx.device->beginStep();
-  for (int64_t round = 0; round < plan.rounds; ++round) {
-    Prefetcher::Batch batch;
+  Prefetcher::Batch batch;
+  while (!batch.endsStep) {
     {
       ProfileScope scope(ctx.profile, CallKind::DataWait);
       ctx.device->finishInputs();
@@ -215,9 +222,11 @@ void Trainer::computeGradients(Report &report) {
     // The total count is known after the step: gradients are divided by it
     // then.
     double share =
-        weighted ? 1.0 : 1.0 / static_cast<double>(plan.microBatches);
-    ctx.run(entry, {batch.data, batch.firstPosition, batch.counts ? share : 0.0,
-                    batch.counts});
+        weighted ? 1.0 : 1.0 / static_cast<double>(batch.microBatches);
+    ctx.run(*entries[batch.bucket],
+            {batch.data, batch.firstPosition, batch.counts ? share : 0.0,
+             batch.counts, batch.bucket});
+    report.microBatches = batch.microBatches;
   }
   ProfileScope scope(ctx.profile, CallKind::Collective);
   StepSums sums = ctx.device->finishStep();
@@ -237,6 +246,7 @@ Trainer::Report Trainer::gatherReports(const Report &mine, int &nonfiniteRank) {
     total.lossSum += report.lossSum;
     total.weightSum += report.weightSum;
     total.stop |= report.stop;
+    total.microBatches = report.microBatches;
     // The replicas hold the same slices: one of them counts.
     if (static_cast<int64_t>(rank) >= comm.mesh.shard)
       continue;
@@ -337,8 +347,8 @@ void Trainer::dumpGradients(double scale) {
 void Trainer::printSamples(const Prefetcher::Batch &batch) const {
   std::string line =
       fmt::format("samples step {} rank {}:", doneSteps + 1, comm.rank);
-  for (int64_t i = 0; i < train.microBatch; ++i)
-    line += fmt::format(" {}", prefetcher->sampleAt(batch.firstPosition + i));
+  for (int64_t i = 0; i < batch.samples; ++i)
+    line += fmt::format(" {}", data.numberOf(data.at(batch.firstPosition + i)));
   line += "\n";
   // One write, so that the lines of several ranks do not mix.
   std::fflush(stdout);

@@ -35,7 +35,8 @@ private:
     double sumOfSquares; ///< of its gradient slices
     int64_t nonfinite;
     int64_t firstNonfinite;
-    int64_t stop; ///< a signal asked to stop
+    int64_t stop;         ///< a signal asked to stop
+    int64_t microBatches; ///< of the step, over all ranks: of its bucket
   };
   struct StepResult {
     StepMetrics metrics;
@@ -66,9 +67,8 @@ private:
   const Metadata &metadata;
   const TrainPolicy &train;
   Communicator &comm;
-  const ff_entry &entry;
+  std::vector<const ff_entry *> entries; ///< of each bucket
   ff_ctx ctx;
-  const std::vector<std::string> &dataFiles; ///< of the spec or --data
   Checkpointer checkpointer;
   DataSet data;
   std::unique_ptr<Prefetcher> prefetcher;

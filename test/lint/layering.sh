@@ -11,7 +11,7 @@ forbid() { # folder, pattern of includes that it must not have
 forbid dialect 'passes/|codegen/|frontend/|runtime/|tools/'
 forbid passes 'codegen/|frontend/|runtime/|tools/'
 forbid codegen 'passes/|frontend/|runtime/(core|comm|compute|launch|train)/|tools/'
-forbid frontend 'passes/|codegen/|runtime/|tools/'
+forbid frontend 'passes/|codegen/|runtime/(core|comm|compute|launch|train|cpu|cuda)/|tools/'
 forbid runtime 'mlir/|llvm/|toml\+\+/|dialect/|passes/|codegen/|frontend/|tools/'
 for part in core comm compute launch train; do # what every target has
   forbid runtime/$part 'runtime/(cpu|cuda)/'

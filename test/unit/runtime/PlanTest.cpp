@@ -190,7 +190,7 @@ TEST(Plan, PlannerReportsErrors) {
   EXPECT_FALSE(Planner::create("{", error));
   EXPECT_NE(error.find("metadata"), std::string::npos);
   nlohmann::json json = tinyMetadata();
-  json["data"]["files"] = {"/no/such/file.safetensors"};
+  json["data"]["sources"][0]["paths"] = {"/no/such/file.safetensors"};
   auto planner = Planner::create(json.dump(), error);
   ASSERT_TRUE(planner);
   EXPECT_FALSE(planner->plan(1, error));

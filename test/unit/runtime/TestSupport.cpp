@@ -105,7 +105,7 @@ nlohmann::json tinyMetadata() {
       {"dtype": "f32", "batch": [], "m": 7, "n": 5, "k": 4,
        "a_strides": [1, 7], "b_strides": [5, 1], "c_strides": [5, 1],
        "bias": false, "activation": null}],
-    "data": {"files": ["data.safetensors"],
+    "data": {"sources": [{"kind": "shards", "paths": ["data.safetensors"]}],
              "fields": {"x": "x", "y": "target"}, "shuffle": true},
     "train": {"program": "train", "steps": 12, "global_batch": 12,
               "micro_batch": 4, "clip_norm": 1.0, "ema_decay": 0.9,

@@ -47,7 +47,7 @@ void writeData(const std::string &path, const char *dtype) {
 TinyRun::TinyRun() {
   writeData<float>(temp.path("data.safetensors"), "F32");
   writeData<double>(temp.path("data64.safetensors"), "F64");
-  metadata["data"]["files"] = {temp.path("data.safetensors")};
+  metadata["data"]["sources"][0]["paths"] = {temp.path("data.safetensors")};
   metadata["checkpoint"]["dir"] = out();
 }
 

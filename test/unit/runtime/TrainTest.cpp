@@ -84,7 +84,8 @@ TEST(Train, F64AgreesTightly) {
     for (auto &input : run.metadata["programs"][0]["inputs"])
       input["dtype"] = "f64";
     run.metadata["programs"][0]["outputs"][0]["dtype"] = "f64";
-    run.metadata["data"]["files"] = {run.folder() + "/data64.safetensors"};
+    run.metadata["data"]["sources"][0]["paths"] = {run.folder() +
+                                                   "/data64.safetensors"};
     auto result = losses(run, "--ranks " + std::to_string(ranks));
     if (expected.empty())
       expected = result;
