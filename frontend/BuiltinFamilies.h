@@ -71,6 +71,7 @@ Val emitRand(Call &call);
 Val emitRandn(Call &call);
 Val emitRandLike(Call &call);
 Val emitRandnLike(Call &call);
+Val emitCfgDropout(Call &call);
 
 } // namespace ff::frontend
 

@@ -8,6 +8,8 @@
 
 #include "frontend/BuiltinFamilies.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 using namespace mlir;
 using namespace ff;
 using namespace ff::frontend;
@@ -128,4 +130,71 @@ Val ff::frontend::emitRandLike(Call &call) {
 }
 Val ff::frontend::emitRandnLike(Call &call) {
   return emitRandomLike(call, Distribution::Normal);
+}
+
+/// `x` of the samples that are kept, `null` of those that are dropped.
+static Val dropped(Call &call, const Val &drop, const Val &value, Val null) {
+  Elaborator &e = call.e;
+  if (!value.isTensor() || value.rank() == 0 ||
+      value.shape().front() != drop.shape().front())
+    return call.failAt(0, "each tensor needs dim 0 B=" +
+                              Twine(drop.shape().front()) + ", not " +
+                              (value.isTensor() ? describeTensor(value)
+                                                : describeKind(value).str()));
+  Val kept = value;
+  if (kept.isBoolTensor()) {
+    if (!null.isInteger() || null.integer != 0)
+      return call.failAt(2, "a mask is dropped to 0 alone");
+    null = Val::ofTensor(e.splat(kept.type(), 0, call.loc), kept.dims);
+  }
+  ArrayRef<int64_t> shape = value.shape();
+  if (!null.isNumber() && null.isTensor() && null.rank() > value.rank())
+    return call.failAt(2, "'null' has more dims than what it replaces");
+  if (!e.unify(kept, null, "cfg_dropout", call.loc))
+    return Val::error();
+  if (kept.shape() != shape)
+    return call.failAt(2, "'null' does not broadcast to what it replaces, " +
+                              describeTensor(value));
+  SmallVector<int64_t> ones(shape.size(), 1);
+  ones.front() = shape.front();
+  Value flags =
+      e.broadcast(e.reshape(drop.tensor, ones, call.loc), shape, call.loc);
+  return Val::ofTensor(e.builder().create<arith::SelectOp>(
+                           e.location(call.loc), flags,
+                           e.broadcast(null.tensor, shape, call.loc),
+                           kept.tensor),
+                       value.dims);
+}
+
+Val ff::frontend::emitCfgDropout(Call &call) {
+  auto probability = call.number(1);
+  if (!probability)
+    return Val::error();
+  if (!(*probability >= 0 && *probability < 1))
+    return call.failAt(1, "a probability is at least 0 and below 1");
+  const Val &x = call[0];
+  Val null = call.has(2) ? call[2] : Val::of(int64_t{0});
+  if (x.isList() && x.items.empty())
+    return call.failAt(0, "there is nothing to drop");
+  if (null.isList() && (!x.isList() || x.items.size() != null.items.size()))
+    return call.failAt(2, "'null' is a list, and not as long as what it "
+                          "replaces");
+  // One value for each sample, so that all that is dropped is dropped at once.
+  Val draw =
+      emitRandom(call, Distribution::Uniform, {call.e.function->batch}, {"B"});
+  if (draw.isError())
+    return draw;
+  OpBuilder &b = call.e.builder();
+  Val drop = Val::ofTensor(b.create<arith::CmpFOp>(
+      call.e.location(call.loc), arith::CmpFPredicate::OLT, draw.tensor,
+      call.e.splat(draw.type(), *probability, call.loc)));
+  if (!x.isList())
+    return dropped(call, drop, x, null);
+  Val result = x;
+  for (auto [i, item] : llvm::enumerate(result.items)) {
+    item = dropped(call, drop, item, null.isList() ? null.items[i] : null);
+    if (item.isError())
+      return item;
+  }
+  return result;
 }

@@ -146,6 +146,12 @@ static constexpr Builtin builtins[] = {
      emitRandLike},
     {"randn_like", "x", "randn in the shape of x.", "noise = randn_like(x)",
      emitRandnLike},
+    {"cfg_dropout", "x, p, null=0",
+     "Dropout of the condition, for classifier-free guidance: each sample of x "
+     "is replaced by `null` with probability p, anew each time that it is "
+     "drawn, whatever the number of ranks. Of a list of tensors each has dim 0 "
+     "B, they are dropped together, and `null` is one value for all or a list.",
+     "text, pooled = cfg_dropout([text, pooled], 0.1)", emitCfgDropout},
     {"param", "name",
      "A parameter whose name cannot be written as it is, such as "
      "\"embed.2-1.weight\"; or the prefix of some.",

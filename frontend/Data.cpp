@@ -386,8 +386,10 @@ void Importer::readData() {
     return;
   }
   std::vector<DataField> wanted;
-  if (!readPads(*train) || !readFields(*train, wanted))
+  if (!readPads(*train))
     return;
+  // What is wrong with the files is said as well.
+  bool ok = readFields(*train, wanted);
   DataFiles files(spec, diags, wanted);
   if (!readSources(files))
     return;
@@ -396,6 +398,6 @@ void Importer::readData() {
     data.buckets.emplace_back().microBatch = microBatch;
     return;
   }
-  if (!fillBuckets(files, wanted) || !resolveBuckets(*train))
-    data.fields.clear();
+  if (!fillBuckets(files, wanted) || !resolveBuckets(*train) || !ok)
+    data.buckets.clear();
 }

@@ -24,7 +24,7 @@ struct DataSource {
 
 /// A field that an input asks for.
 struct DataField {
-  std::string input;  ///< that needs it
+  StringRef input;    ///< that needs it; a name of the spec
   std::string tensor; ///< its name in the files
   SMLoc loc;
 };

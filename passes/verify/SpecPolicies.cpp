@@ -113,6 +113,11 @@ private:
                << section << ".program is '" << name
                << "', but the module has no such program";
     }
+    for (const std::string &name : getTrainPrograms(getOperation()))
+      if (!programs.contains(StringAttr::get(&getContext(), name)))
+        return getOperation().emitError()
+               << "train.buckets has '" << name
+               << "', but the module has no such program";
     return success();
   }
 

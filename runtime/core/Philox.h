@@ -8,7 +8,7 @@
 //
 // Philox4x32-10 of Salmon et al., "Parallel random numbers: as easy as 1, 2,
 // 3", SC 2011. metadata.md says which counters are used for what; the data
-// order is in runtime/train/Data.h.
+// order is in runtime/train/SampleOrder.h.
 //
 //===----------------------------------------------------------------------===//
 

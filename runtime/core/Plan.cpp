@@ -285,6 +285,21 @@ void addCheckpoint(const Metadata &metadata, const Layout &layout, Plan &plan) {
   plan.checkpointDir = metadata.checkpoint.dir;
 }
 
+void addBuckets(const Metadata &metadata, int world, Plan &plan) {
+  for (const BucketPolicy &bucket : metadata.train->buckets) {
+    const Program &program = metadata.program(bucket.program);
+    StepPlan step(metadata.train->globalBatch, bucket.microBatch, world);
+    PlanBucket entry;
+    for (const TensorType &input : program.inputs)
+      entry.inputs += fmt::format("{}{} {}", entry.inputs.empty() ? "" : ", ",
+                                  input.name, shapeText(input.shape));
+    entry.micro = bucket.microBatch;
+    entry.accumulation = step.rounds;
+    entry.flops = program.flops * static_cast<double>(step.microBatches);
+    plan.buckets.push_back(std::move(entry));
+  }
+}
+
 } // namespace
 
 Plan computePlan(const Metadata &metadata, const PlanRequest &request) {
@@ -302,6 +317,8 @@ Plan computePlan(const Metadata &metadata, const PlanRequest &request) {
   StepPlan step(train.globalBatch, bucket.microBatch, static_cast<int>(world));
   plan.batch = {bucket.microBatch, step.rounds, world, train.globalBatch,
                 step.rounds * world - step.microBatches};
+  if (train.buckets.size() > 1)
+    addBuckets(metadata, static_cast<int>(world), plan);
   addModel(metadata, layout, plan);
   addMemory(metadata, layout, plan);
   addLargestBuffer(metadata, layout, plan);

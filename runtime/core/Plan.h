@@ -88,6 +88,13 @@ struct PlanBatch {
   int64_t idleMicroBatches = 0; ///< of a step, that count nothing
 };
 
+/// The step for samples of one shape; there are several or none.
+struct PlanBucket {
+  std::string inputs; ///< "image [8, 3, 64, 64]", with the micro-batch
+  int64_t micro = 0, accumulation = 0;
+  double flops = 0; ///< of a step
+};
+
 struct PlanSchedule {
   std::string kind;
   int64_t steps = 0, warmupSteps = 0;
@@ -122,7 +129,8 @@ struct Plan {
   size_t peakDeviceBytes = 0, peakHostBytes = 0;
   PlanBuffer largestBuffer;
   std::vector<PlanCollective> collectives;
-  PlanBatch batch;
+  PlanBatch batch; ///< of the first bucket
+  std::vector<PlanBucket> buckets;
   PlanSchedule schedule;
   std::vector<PlanSave> save;
   PlanCheckpoint checkpoint;

@@ -96,6 +96,16 @@ static json collectivesOf(const Plan &plan) {
   return all;
 }
 
+static json bucketsOf(const Plan &plan) {
+  json all = json::array();
+  for (const PlanBucket &bucket : plan.buckets)
+    all.push_back({{"inputs", bucket.inputs},
+                   {"micro", bucket.micro},
+                   {"accumulation", bucket.accumulation},
+                   {"flops_per_step", bucket.flops}});
+  return all;
+}
+
 static json saveOf(const Plan &plan) {
   json all = json::array();
   for (const PlanSave &save : plan.save) {
@@ -136,6 +146,7 @@ std::string planToJson(const Plan &plan) {
                {"units", unitsOf(plan)},
                {"groups", groupsOf(plan)},
                {"collectives", collectivesOf(plan)},
+               {"buckets", bucketsOf(plan)},
                {"batch",
                 {{"micro", batch.micro},
                  {"accumulation", batch.accumulation},

@@ -246,6 +246,18 @@ std::string runText(const Plan &plan) {
     text += fmt::format("; {} micro-batch{} of a step count nothing",
                         batch.idleMicroBatches,
                         batch.idleMicroBatches == 1 ? "" : "es");
+  if (!plan.buckets.empty()) {
+    text += fmt::format("\nbuckets: {}, of which a step has one; the first is "
+                        "the one above and below\n",
+                        plan.buckets.size());
+    Table table;
+    table.row({"inputs", "micro-batch", "rounds", "compute in a step"});
+    for (const PlanBucket &bucket : plan.buckets)
+      table.row({bucket.inputs, std::to_string(bucket.micro),
+                 std::to_string(bucket.accumulation), flopsText(bucket.flops)});
+    text += table.text();
+    text.pop_back();
+  }
   text += fmt::format("\nlr: {}, {:g} in step 1, {:g} after {} steps of "
                       "warmup, {:g} in step {}\n",
                       schedule.kind, schedule.lrFirst, schedule.lrAfterWarmup,

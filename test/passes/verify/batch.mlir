@@ -102,3 +102,39 @@ module attributes {ff.spec = {schedule = {total_steps = 6 : i64, warmup_steps = 
     return
   }
 }
+
+// -----
+
+// Each bucket has a micro-batch of its own: right.
+module attributes {ff.spec = {train = {buckets = [{micro_batch = 2 : i64, program = "train"}, {micro_batch = 4 : i64, program = "train.1"}], global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+  func.func @train.1(%x: tensor<4x2xf32> {ff.input = "x"}) attributes {ff.program = "train.1"} {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{train.global_batch = 4 is not a multiple of the micro_batch = 3 of bucket 'train.1'}}
+module attributes {ff.spec = {train = {buckets = [{micro_batch = 2 : i64, program = "train"}, {micro_batch = 3 : i64, program = "train.1"}], global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+  func.func @train.1(%x: tensor<3x2xf32> {ff.input = "x"}) attributes {ff.program = "train.1"} {
+    return
+  }
+}
+
+// -----
+
+module attributes {ff.spec = {train = {buckets = [{micro_batch = 2 : i64, program = "train"}, {micro_batch = 4 : i64, program = "train.1"}], global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+  // expected-error @below {{input "x" of program 'train.1' is 'tensor<2x2xf32>', but train.micro_batch = 4}}
+  func.func @train.1(%x: tensor<2x2xf32> {ff.input = "x"}) attributes {ff.program = "train.1"} {
+    return
+  }
+}

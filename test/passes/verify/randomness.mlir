@@ -113,3 +113,30 @@ module attributes {ff.spec = {sample = {micro_batch = 3 : i64, program = "sample
     return
   }
 }
+
+// -----
+
+// A sample is in one bucket, and has the same values in any: right.
+module attributes {ff.spec = {train = {buckets = [{micro_batch = 2 : i64, program = "train"}, {micro_batch = 4 : i64, program = "train.1"}], micro_batch = 2 : i64, program = "train"}}} {
+  func.func @train() attributes {ff.program = "train"} {
+    %a = ff.random <normal> site 0 : tensor<2x4xf32>
+    return
+  }
+  func.func @train.1() attributes {ff.program = "train.1"} {
+    %a = ff.random <normal> site 0 : tensor<4x8xf32>
+    return
+  }
+}
+
+// -----
+
+module attributes {ff.spec = {train = {buckets = [{micro_batch = 2 : i64, program = "train"}, {micro_batch = 4 : i64, program = "train.1"}], micro_batch = 2 : i64, program = "train"}}} {
+  func.func @train() attributes {ff.program = "train"} {
+    return
+  }
+  func.func @train.1() attributes {ff.program = "train.1"} {
+    // expected-error @below {{has no row for each of 4 samples}}
+    %a = ff.random <normal> site 0 : tensor<2x8xf32>
+    return
+  }
+}

@@ -116,3 +116,23 @@ module attributes {ff.spec = {train = {program = "train"}}} {
     return
   }
 }
+
+// -----
+
+// Each bucket reduces every trainable parameter.
+module attributes {ff.spec = {train = {buckets = [{micro_batch = 2 : i64, program = "train"}, {micro_batch = 4 : i64, program = "train.1"}], program = "train"}}} {
+
+  ff.component @net attributes {module = "Net", train = #ff.train<full>} {
+    ff.parameter @w : tensor<4xf32> init <constant, 0.0 : f64, 0.0 : f64>
+  }
+  // expected-error @below {{has trainable 'w', which nothing reduces}}
+  ff.unit @net.root of @net groups [#ff.group<f32, trainable = true, reduce = f32, numel = 16, params = ["w"], offsets = [0]>] {root}
+
+  func.func @train(%g: tensor<4xf32>) attributes {ff.program = "train"} {
+    ff.reduce_gradients @net.root(%g) ["w"] : tensor<4xf32>
+    return
+  }
+  func.func @train.1(%g: tensor<4xf32>) attributes {ff.program = "train.1"} {
+    return
+  }
+}

@@ -1,7 +1,7 @@
 // RUN: ff-opt %s --ff-verify-spec=complete --split-input-file --verify-diagnostics
 
 // One rank, and a mesh of one row: right.
-module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, sources = [{kind = "shards", paths = ["d"], weight = 1.0 : f64}]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
   func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
     return
   }
@@ -9,7 +9,7 @@ module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x
 
 // -----
 
-module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 2 : i64, shard = 1 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, sources = [{kind = "shards", paths = ["d"], weight = 1.0 : f64}]}, log = {every = 10 : i64}, mesh = {replicate = 2 : i64, shard = 1 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
   func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
     return
   }
@@ -24,7 +24,7 @@ module {
 // -----
 
 // expected-error @below {{the spec has no 'name'}}
-module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, sources = [{kind = "shards", paths = ["d"], weight = 1.0 : f64}]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
   func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
     return
   }
@@ -33,7 +33,7 @@ module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x
 // -----
 
 // expected-error @below {{the spec has no 'seed'}}
-module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, sources = [{kind = "shards", paths = ["d"], weight = 1.0 : f64}]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
   func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
     return
   }
@@ -42,7 +42,7 @@ module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x
 // -----
 
 // expected-error @below {{the spec has no 'optimizer'}}
-module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, sources = [{kind = "shards", paths = ["d"], weight = 1.0 : f64}]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
   func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
     return
   }
@@ -51,7 +51,7 @@ module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x
 // -----
 
 // expected-error @below {{the spec has no 'train.micro_batch'}}
-module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, program = "train", steps = 6 : i64}}} {
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, sources = [{kind = "shards", paths = ["d"], weight = 1.0 : f64}]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, program = "train", steps = 6 : i64}}} {
   func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
     return
   }
@@ -60,7 +60,7 @@ module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x
 // -----
 
 // expected-error @below {{the spec has no 'train.program'}}
-module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, steps = 6 : i64}}} {
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, sources = [{kind = "shards", paths = ["d"], weight = 1.0 : f64}]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, steps = 6 : i64}}} {
   func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
     return
   }
@@ -69,7 +69,7 @@ module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x
 // -----
 
 // expected-error @below {{mesh.replicate is 0}}
-module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 0 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, sources = [{kind = "shards", paths = ["d"], weight = 1.0 : f64}]}, log = {every = 10 : i64}, mesh = {replicate = 0 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
   func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
     return
   }
@@ -78,7 +78,7 @@ module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x
 // -----
 
 // expected-error @below {{mesh.shard is -8}}
-module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = -8 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, sources = [{kind = "shards", paths = ["d"], weight = 1.0 : f64}]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = -8 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
   func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
     return
   }
@@ -87,7 +87,7 @@ module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x
 // -----
 
 // expected-error @below {{mesh.replicate = 65536 times mesh.shard = 65536 is no number of ranks}}
-module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 65536 : i64, shard = 65536 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, sources = [{kind = "shards", paths = ["d"], weight = 1.0 : f64}]}, log = {every = 10 : i64}, mesh = {replicate = 65536 : i64, shard = 65536 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
   func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
     return
   }
@@ -96,7 +96,7 @@ module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x
 // -----
 
 // expected-error @below {{device_memory is 0}}
-module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, device_memory = 0 : i64, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, sources = [{kind = "shards", paths = ["d"], weight = 1.0 : f64}]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, device_memory = 0 : i64, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
   func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
     return
   }
@@ -105,7 +105,7 @@ module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x
 // -----
 
 // expected-error @below {{train.steps is 0}}
-module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 0 : i64}}} {
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, sources = [{kind = "shards", paths = ["d"], weight = 1.0 : f64}]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 0 : i64}}} {
   func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
     return
   }
@@ -114,7 +114,7 @@ module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x
 // -----
 
 // expected-error @below {{checkpoint.keep is 0}}
-module attributes {ff.spec = {checkpoint = {keep = 0 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+module attributes {ff.spec = {checkpoint = {keep = 0 : i64}, data = {fields = {x = "x"}, sources = [{kind = "shards", paths = ["d"], weight = 1.0 : f64}]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
   func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
     return
   }
@@ -123,7 +123,7 @@ module attributes {ff.spec = {checkpoint = {keep = 0 : i64}, data = {fields = {x
 // -----
 
 // expected-error @below {{train.program is 'trian', but the module has no such program}}
-module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "trian", steps = 6 : i64}}} {
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, sources = [{kind = "shards", paths = ["d"], weight = 1.0 : f64}]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "trian", steps = 6 : i64}}} {
   func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
     return
   }
@@ -132,7 +132,7 @@ module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x
 // -----
 
 // expected-error @below {{sample.program is 'sample', but the module has no such program}}
-module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, sample = {program = "sample"}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, sources = [{kind = "shards", paths = ["d"], weight = 1.0 : f64}]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, sample = {program = "sample"}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
   func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
     return
   }
@@ -140,7 +140,7 @@ module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x
 
 // -----
 
-module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, sources = [{kind = "shards", paths = ["d"], weight = 1.0 : f64}]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
   // expected-note @below {{the first}}
   func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
     return
@@ -153,7 +153,7 @@ module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x
 
 // -----
 
-module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, sources = [{kind = "shards", paths = ["d"], weight = 1.0 : f64}]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
   // expected-error @below {{program 'train' has the input "x" twice}}
   func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}, %y: tensor<2xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
     return
@@ -162,7 +162,7 @@ module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x
 
 // -----
 
-module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, sources = [{kind = "shards", paths = ["d"], weight = 1.0 : f64}]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
   // expected-error @below {{input "y" of program 'train' has no field in data.fields}}
   func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}, %y: tensor<2xf32> {ff.input = "y"}) attributes {ff.program = "train"} {
     return
@@ -180,7 +180,7 @@ module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x
 
 // -----
 
-module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, files = ["d"]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, sources = [{kind = "shards", paths = ["d"], weight = 1.0 : f64}]}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
   // expected-error @below {{has no module or config}}
   ff.component @net attributes {module = "Net", train = #ff.train<full>} {
   }
@@ -194,3 +194,21 @@ module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x
 // A unit's component exists: the verifier of ff.unit.
 // expected-error @below {{@net is not a component}}
 ff.unit @net.root of @net groups [#ff.group<f32, trainable = true, reduce = f32, numel = 16, params = ["w"], offsets = [0]>] {root}
+
+// -----
+
+// The mask of padding has no field.
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, pad = [{input = "x", mask = "m", to = 4 : i64}], sources = []}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}, %m: tensor<2x4xi64> {ff.input = "m"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{train.buckets has 'train.1', but the module has no such program}}
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {buckets = [{micro_batch = 2 : i64, program = "train"}, {micro_batch = 4 : i64, program = "train.1"}], global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+}

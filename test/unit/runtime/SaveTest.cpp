@@ -182,7 +182,7 @@ TEST(Save, LoadAndSaveAgainIsTheSameBytes) {
   auto comm = makeSoloCommunicator();
   std::string again = run.folder() + "/again";
   Checkpointer checkpointer(metadata, layout, arena, *comm, again,
-                            metadata.data->files);
+                            metadata.data->sources[0].paths);
   loadParameters(metadata, layout, arena, 0);
   CheckpointInfo info = verifyCheckpoint(run.out("step-00000004"));
   EXPECT_TRUE(checkpointer.load(info).empty());
