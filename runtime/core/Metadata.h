@@ -235,7 +235,7 @@ struct BucketPolicy {
 };
 
 struct TrainPolicy {
-  std::string program; ///< that of the first bucket
+  std::string program;               ///< that of the first bucket
   std::vector<BucketPolicy> buckets; ///< at least one
   int64_t steps = 0;
   int64_t globalBatch = 0;
