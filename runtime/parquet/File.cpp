@@ -52,16 +52,25 @@ std::string printable(std::string_view text) {
   return text.size() > 40 ? result + "..." : result;
 }
 
-/// Reads all of a column, batch by batch: `body(levels, definitionLevels,
-/// repetitionLevels, values)`, where nulls have levels and no value.
+/// Reads all `expected` values of a column, batch by batch: `body(levels,
+/// definitionLevels, repetitionLevels, values)`, where nulls have levels and no
+/// value.
 template <typename DType, typename Body>
-void readAll(ColumnReader &reader, Body &&body) {
+void readAll(ColumnReader &reader, int64_t expected, Body &&body) {
   auto &typed = static_cast<::parquet::TypedColumnReader<DType> &>(reader);
   std::vector<int16_t> definition(batchValues), repetition(batchValues);
   auto values = std::make_unique<typename DType::c_type[]>(batchValues);
   bool nullable = reader.descr()->max_definition_level() > 0;
   bool repeated = reader.descr()->max_repetition_level() > 0;
-  while (reader.HasNext()) {
+  int emptyPages = 0;
+  while (expected > 0) {
+    // Arrow takes a page without values for the end; some writers leave one.
+    if (!reader.HasNext()) {
+      if (++emptyPages > 8)
+        fail("its pages end early");
+      continue;
+    }
+    emptyPages = 0;
     int64_t count = 0;
     int64_t levels = typed.ReadBatch(
         batchValues, nullable ? definition.data() : nullptr,
@@ -70,8 +79,9 @@ void readAll(ColumnReader &reader, Body &&body) {
       levels = count;
       std::fill_n(definition.begin(), levels, int16_t(0));
     }
-    if (levels == 0 && count == 0)
+    if (levels == 0)
       fail("its pages end early");
+    expected -= levels;
     body(levels, definition.data(), repetition.data(), values.get(), count);
   }
 }
@@ -100,7 +110,8 @@ int16_t elementLevel(const ColumnDescriptor &column) {
   return static_cast<int16_t>(column.max_definition_level() - after);
 }
 
-template <typename DType> Shapes readShapes(ColumnReader &reader) {
+template <typename DType>
+Shapes readShapes(ColumnReader &reader, int64_t expected) {
   Shapes shapes;
   int16_t element = elementLevel(*reader.descr());
   int16_t most = reader.descr()->max_definition_level();
@@ -108,32 +119,33 @@ template <typename DType> Shapes readShapes(ColumnReader &reader) {
   bool isUnsigned =
       type && type->is_int() &&
       !static_cast<const ::parquet::IntLogicalType &>(*type).is_signed();
-  readAll<DType>(reader, [&](int64_t levels, const int16_t *definition,
-                             const int16_t *repetition, const auto *values,
-                             int64_t count) {
-    int64_t next = 0;
-    for (int64_t i = 0; i < levels; ++i) {
-      if (repetition[i] == 0) {
-        shapes.begins.push_back(shapes.dims.size());
-        // An empty list has the level right below that of an element.
-        shapes.states.push_back(definition[i] < element - 1 ? Shapes::Null
-                                                            : Shapes::Good);
-      } else if (shapes.begins.empty()) {
-        fail("its first row begins within a list");
-      }
-      if (definition[i] == most) {
-        if (next == count)
-          fail("its pages end early");
-        auto value = values[next++];
-        shapes.dims.push_back(
-            isUnsigned && sizeof value == 4
-                ? static_cast<int64_t>(static_cast<uint32_t>(value))
-                : value);
-      } else if (definition[i] >= element) {
-        shapes.states.back() = Shapes::NullElement;
-      }
-    }
-  });
+  readAll<DType>(
+      reader, expected,
+      [&](int64_t levels, const int16_t *definition, const int16_t *repetition,
+          const auto *values, int64_t count) {
+        int64_t next = 0;
+        for (int64_t i = 0; i < levels; ++i) {
+          if (repetition[i] == 0) {
+            shapes.begins.push_back(shapes.dims.size());
+            // An empty list has the level right below that of an element.
+            shapes.states.push_back(definition[i] < element - 1 ? Shapes::Null
+                                                                : Shapes::Good);
+          } else if (shapes.begins.empty()) {
+            fail("its first row begins within a list");
+          }
+          if (definition[i] == most) {
+            if (next == count)
+              fail("its pages end early");
+            auto value = values[next++];
+            shapes.dims.push_back(
+                isUnsigned && sizeof value == 4
+                    ? static_cast<int64_t>(static_cast<uint32_t>(value))
+                    : value);
+          } else if (definition[i] >= element) {
+            shapes.states.back() = Shapes::NullElement;
+          }
+        }
+      });
   return shapes;
 }
 
@@ -144,13 +156,14 @@ struct Texts {
   std::vector<uint32_t> ofRow;
 };
 
-Texts readTexts(ColumnReader &reader) {
+Texts readTexts(ColumnReader &reader, int64_t expected) {
   Texts texts;
   std::unordered_map<std::string, uint32_t> numbers;
   int16_t most = reader.descr()->max_definition_level();
   readAll<::parquet::ByteArrayType>(
-      reader, [&](int64_t levels, const int16_t *definition, const int16_t *,
-                  const ::parquet::ByteArray *values, int64_t count) {
+      reader, expected,
+      [&](int64_t levels, const int16_t *definition, const int16_t *,
+          const ::parquet::ByteArray *values, int64_t count) {
         int64_t next = 0;
         for (int64_t i = 0; i < levels; ++i) {
           if (definition[i] != most) {
@@ -429,29 +442,32 @@ Kind makeKind(const Field &field, Shapes::State state, const int64_t *dims,
 
 } // namespace
 
+File::OpenColumn File::openColumn(int leaf, int rowGroup) {
+  std::lock_guard lock(mutex);
+  auto group = metadata->RowGroup(rowGroup);
+  auto chunk = group->ColumnChunk(leaf);
+  checkChunk(*chunk);
+  return {reader->RowGroup(rowGroup)->Column(leaf), chunk->num_values()};
+}
+
 Cache::Made File::readTensors(const Field &field, int rowGroup) {
   auto rows =
       static_cast<size_t>(firstRows[rowGroup + 1] - firstRows[rowGroup]);
-  auto openColumn = [&](int leaf) {
-    std::lock_guard lock(mutex);
-    checkChunk(*metadata->RowGroup(rowGroup)->ColumnChunk(leaf));
-    return reader->RowGroup(rowGroup)->Column(leaf);
-  };
   auto checkRows = [&](size_t count) {
     if (count != rows)
       fail("it has {} rows, and its row group {}", count, rows);
   };
   Shapes shapes = reading(field.shapeColumn(), rowGroup, [&] {
-    auto column = openColumn(field.shape);
+    auto [column, values] = openColumn(field.shape, rowGroup);
     Shapes shapes = column->type() == Type::INT32
-                        ? readShapes<::parquet::Int32Type>(*column)
-                        : readShapes<::parquet::Int64Type>(*column);
+                        ? readShapes<::parquet::Int32Type>(*column, values)
+                        : readShapes<::parquet::Int64Type>(*column, values);
     checkRows(shapes.rows());
     return shapes;
   });
   Texts dtypes = reading(field.dtypeColumn(), rowGroup, [&] {
-    auto column = openColumn(field.dtype);
-    Texts texts = readTexts(*column);
+    auto [column, values] = openColumn(field.dtype, rowGroup);
+    Texts texts = readTexts(*column, values);
     checkRows(texts.ofRow.size());
     return texts;
   });
@@ -503,10 +519,10 @@ std::shared_ptr<const File::Numbers> File::numbersOf(const Field &field,
 
 namespace {
 template <typename DType>
-void readColumn(ColumnReader &reader, int width, std::vector<uint8_t> &data,
-                std::vector<bool> &isNull) {
+void readColumn(ColumnReader &reader, int64_t expected, int width,
+                std::vector<uint8_t> &data, std::vector<bool> &isNull) {
   int16_t most = reader.descr()->max_definition_level();
-  readAll<DType>(reader,
+  readAll<DType>(reader, expected,
                  [&](int64_t levels, const int16_t *definition, const int16_t *,
                      const auto *values, int64_t count) {
                    size_t at = data.size();
@@ -531,15 +547,10 @@ void readColumn(ColumnReader &reader, int width, std::vector<uint8_t> &data,
 } // namespace
 
 Cache::Made File::readNumbers(const Field &field, int rowGroup) {
-  std::shared_ptr<ColumnReader> column;
-  {
-    std::lock_guard lock(mutex);
-    checkChunk(*metadata->RowGroup(rowGroup)->ColumnChunk(field.number));
-    column = reader->RowGroup(rowGroup)->Column(field.number);
-  }
+  auto [column, count] = openColumn(field.number, rowGroup);
   auto numbers = std::make_shared<Numbers>();
-  auto readAs = [&]<typename DType>(DType) {
-    readColumn<DType>(*column, field.numberDtype.bytes, numbers->data,
+  auto readAs = [&, &reader = *column, values = count]<typename DType>(DType) {
+    readColumn<DType>(reader, values, field.numberDtype.bytes, numbers->data,
                       numbers->isNull);
   };
   switch (column->type()) {

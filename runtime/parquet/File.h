@@ -42,9 +42,16 @@ private:
   struct Tensors;
   struct Numbers;
 
+  /// A column of a row group, and how many values it has, with nulls.
+  struct OpenColumn {
+    std::shared_ptr<::parquet::ColumnReader> reader;
+    int64_t values;
+  };
+
   const Field &fieldAt(int32_t field) const;
   int rowGroupOf(int64_t row) const;
   void checkNulls(const std::string &column, int leaf, int rowGroup) const;
+  OpenColumn openColumn(int leaf, int rowGroup);
   std::shared_ptr<const Tensors> tensorsOf(const Field &field, int rowGroup);
   Cache::Made readTensors(const Field &field, int rowGroup);
   std::shared_ptr<const Numbers> numbersOf(const Field &field, int rowGroup);

@@ -141,13 +141,13 @@ private:
   const uint8_t *begin, *at, *end;
 };
 
-void readData(Reader &reader, PageHeader &header) {
+void readData(Reader &reader, PageHeader &header, bool isData) {
   reader.fields([&](int id, int type) {
     if (id == 1)
       header.values = reader.i32(type);
     else if (id == 2)
       header.encoding = reader.i32(type);
-    else if (id == 3)
+    else if (id == 3 && isData) // a dictionary has a truth value there
       header.definitionEncoding = reader.i32(type);
     else
       reader.skip(type);
@@ -187,10 +187,10 @@ std::optional<PageHeader> parsePageHeader(const uint8_t *data, size_t bytes) {
         header.compressedBytes = reader.i32(type);
       } else if (id == 5 && type == Struct) {
         body = PageHeader::Data;
-        readData(reader, header);
+        readData(reader, header, true);
       } else if (id == 7 && type == Struct) {
         body = PageHeader::Dictionary;
-        readData(reader, header);
+        readData(reader, header, false);
       } else if (id == 8 && type == Struct) {
         body = PageHeader::DataV2;
         readDataV2(reader, header);

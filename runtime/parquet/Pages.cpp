@@ -83,8 +83,9 @@ struct BytesColumn::Values {
 };
 
 ::parquet::ReaderProperties readerProperties() {
-  // The pools of Arrow keep what was freed; ours are few and large.
-  ::parquet::ReaderProperties properties(arrow::system_memory_pool());
+  // Arrow's own pool: with malloc, a page of 256 MB takes four times as long,
+  // most of it to get memory from the system.
+  ::parquet::ReaderProperties properties(arrow::default_memory_pool());
   properties.set_page_checksum_verification(true);
   return properties;
 }
@@ -237,6 +238,11 @@ BytesColumn::valuesOf(int rowGroup, const Chunk &chunk, int number) const {
       direct || (number != dictionaryPage &&
                  (page.header.encoding == PageHeader::RleDictionary ||
                   page.header.encoding == PageHeader::PlainDictionary));
+  // Of a page of one value nothing else is wanted soon, and its memory serves
+  // for the next one.
+  if (!isIndex && page.header.values == 1)
+    return std::static_pointer_cast<const Values>(
+        decodePage(chunk, page).entry);
   Cache &cache = isIndex ? indexCache() : dataCache();
   return cache.get<Values>({source.number(), leaf, rowGroup, number}, [&] {
     return direct ? findValues(page) : decodePage(chunk, page);
@@ -377,7 +383,7 @@ Cache::Made BytesColumn::decodePage(const Chunk &chunk,
     values->byDictionary = true;
     values->entries.resize(count);
     auto decoder = ::parquet::MakeDictDecoder<ByteArrayType>(
-        column, arrow::system_memory_pool());
+        column, arrow::default_memory_pool());
     decoder->SetData(count, begin + at, static_cast<int>(end - at));
     if (decoder->DecodeIndices(count, values->entries.data()) != count)
       fail("a page is broken: it has fewer values than its header says");
@@ -396,7 +402,7 @@ Cache::Made BytesColumn::decodePage(const Chunk &chunk,
     // Deltas of lengths, or of prefixes. Where the values are depends on the
     // decoder, so they are copied.
     auto decoder = ::parquet::MakeTypedDecoder<ByteArrayType>(
-        encoding, column, arrow::system_memory_pool());
+        encoding, column, arrow::default_memory_pool());
     if (!decoder)
       fail("its encoding, {}, is not one of bytes",
            ::parquet::EncodingToString(encoding));
@@ -407,7 +413,7 @@ Cache::Made BytesColumn::decodePage(const Chunk &chunk,
     int64_t total = 0;
     for (const ByteArray &array : arrays)
       total += array.len;
-    auto buffer = arrow::AllocateBuffer(total, arrow::system_memory_pool());
+    auto buffer = arrow::AllocateBuffer(total, arrow::default_memory_pool());
     if (!buffer.ok())
       fail("{}", buffer.status().message());
     int64_t offset = 0;

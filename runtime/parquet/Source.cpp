@@ -160,7 +160,7 @@ std::shared_ptr<arrow::Buffer> Source::read(int64_t at, int64_t count) const {
   if (at < 0 || count < 0 || at > bytes || count > bytes - at)
     fail("{} bytes at {} are outside of the file, which has {}", count, at,
          bytes);
-  auto buffer = arrow::AllocateBuffer(count, arrow::system_memory_pool());
+  auto buffer = arrow::AllocateBuffer(count, arrow::default_memory_pool());
   if (!buffer.ok())
     fail("{}", buffer.status().message());
   read(at, count, (*buffer)->mutable_data());

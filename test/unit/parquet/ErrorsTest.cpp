@@ -68,8 +68,9 @@ TEST_F(Errors, Values) {
   EXPECT_EQ(described(row("", "[2]", "null")),
             "column \"x_dtype\", row 1: it is null: write the dtype, such as "
             "\"float32\"");
-  EXPECT_EQ(described(row("", "[2]", "\"complex64\\n\"")).substr(0, 64),
-            "column \"x_dtype\", row 1: \"complex64?\" is no dtype that is k");
+  EXPECT_EQ(
+      described(row("", "[2]", "\"complex64\\n\"")).substr(0, 65),
+      "column \"x_dtype\", row 1: \"complex64?\" is no dtype that is known:");
 }
 
 TEST_F(Errors, OtherRowsAreGood) {
