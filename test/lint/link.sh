@@ -10,7 +10,7 @@ if llvm-nm-19 -C "$build/runtime/libff_runtime.a" | grep -qE ' U .*(mlir|llvm)::
   echo "error: the runtime refers to MLIR or LLVM"
   exit 1
 fi
-if grep -qE 'arrow|parquet' "$build/runtime/link.txt" "$build/runtime/link-cuda.txt"; then
+if grep -qE 'lib(arrow|parquet|ff_parquet)\.' "$build/runtime/link.txt" "$build/runtime/link-cuda.txt"; then
   echo "error: trainers are linked with Arrow"
   exit 1
 fi

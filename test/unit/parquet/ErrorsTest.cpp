@@ -69,7 +69,7 @@ TEST_F(Errors, Values) {
             "column \"x_dtype\", row 1: it is null: write the dtype, such as "
             "\"float32\"");
   EXPECT_EQ(
-      described(row("", "[2]", "\"complex64\\n\"")).substr(0, 65),
+      described(row("", "[2]", "\"complex64\\n\"")).substr(0, 64),
       "column \"x_dtype\", row 1: \"complex64?\" is no dtype that is known:");
 }
 

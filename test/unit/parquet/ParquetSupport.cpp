@@ -118,6 +118,9 @@ std::string readFile(const std::string &path) {
 }
 
 void writeFile(const std::string &path, const std::string &text) {
+  // A file that is written over is flushed to disk, which takes most of the
+  // time of the tests that do so often.
+  std::filesystem::remove(path);
   std::ofstream(path, std::ios::binary) << text;
 }
 

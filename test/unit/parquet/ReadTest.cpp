@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <atomic>
 #include <random>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace ff::parquet::test;
 
@@ -196,4 +198,23 @@ TEST(Read, ManyFiles) {
       EXPECT_EQ(files[i]->number<int32_t>("n", 0), i);
       EXPECT_EQ(files[i]->read("x", i % 5, 24), simpleBytes(i % 5));
     }
+}
+
+// As ranks on one machine are started.
+TEST(Read, AfterFork) {
+  Folder folder;
+  auto values = makeValues(40, 30'000, false);
+  write(folder / "f.parquet", tensorsOf(values), 10, layouts[3].properties);
+  Opened file(folder / "f.parquet");
+  expectValue(file, 0, values[0]);
+  for (int rank = 0; rank < 4; ++rank)
+    if (fork() == 0) {
+      int bad = 0;
+      for (int row = rank; row < 40; row += 2)
+        bad += file.read("x", row, values[row]->size()) != *values[row];
+      _exit(bad);
+    }
+  int status;
+  while (wait(&status) > 0)
+    EXPECT_EQ(status, 0);
 }
