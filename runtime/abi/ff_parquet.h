@@ -16,7 +16,12 @@
 //
 // Functions that fail return null or nonzero, and leave a text that names the
 // column and the row, not the file, in `error`. A file may be read by several
-// threads at once.
+// threads at once, and may be opened before a process forks.
+//
+// Rows are read in random order. A row of a column that is not compressed is
+// read alone; one that is costs its page, which for pyarrow is the row group:
+// see runtime/parquet/README.md for how to write files. A field that lacks a
+// column is listed too: describing or reading it says what is wrong.
 //
 //===----------------------------------------------------------------------===//
 

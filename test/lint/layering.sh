@@ -18,6 +18,11 @@ for part in core comm compute launch train; do # what every target has
 done
 forbid runtime/cpu 'runtime/cuda/'
 forbid runtime/cuda 'runtime/cpu/'
+forbid runtime/parquet 'runtime/(core|comm|compute|cpu|cuda|launch|train)/' # a library of its own
+others=$(git grep -lE '#include [<"](arrow|parquet)/' -- '*.cpp' '*.h' | grep -vE '^(runtime|test/unit)/parquet/' || true)
+[ -z "$others" ] || { echo "error: Arrow is used in runtime/parquet/ alone: $others"; fail=1; }
+others=$(git grep -lE '#include [<"]runtime/parquet/' -- '*.cpp' '*.h' | grep -v '^runtime/parquet/' || true)
+[ -z "$others" ] || { echo "error: runtime/parquet/ is used by runtime/abi/ff_parquet.h alone: $others"; fail=1; }
 others=$(git grep -lE '#include <toml\+\+' -- '*.cpp' '*.h' | grep -v '^frontend/' || true)
 [ -z "$others" ] || { echo "error: TOML is parsed in frontend/ alone: $others"; fail=1; }
 exit $fail
