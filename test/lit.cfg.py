@@ -33,3 +33,9 @@ if "CUDA_HOME" in os.environ:
 # What trainers for a GPU are linked with.
 if os.path.exists(os.path.join(config.ff_build, "runtime", "link-cuda.txt")):
     config.available_features.add("cuda-runtime")
+# Where Arrow was found, for trainers and for the scripts that write Parquet.
+config.substitutions.append(("%arrow", os.path.join(config.ff_source, "build", "arrow")))
+if os.path.exists(os.path.join(config.ff_build, "runtime", "libff_parquet.so")) and os.path.isdir(
+    os.path.join(config.ff_source, "build", "arrow", "pyarrow")
+):
+    config.available_features.add("parquet")
