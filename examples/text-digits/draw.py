@@ -25,7 +25,7 @@ def main():
     values |= {f"inputs.{name}.file": "out/drawn.safetensors" for name in tokens}
     command = [here / "../../build/release/bin/ff-compile", "--run", here / "pipeline.toml"]
     command += [f"--set=sample.{key}={value}" for key, value in values.items()]
-    command += ["--", "--sample", "--out", here / "out/drawn", "--resume", steps[-1]]
+    command += ["--", "--sample", "--threads", "1", "--out", here / "out/drawn", "--resume", steps[-1]]
     sys.exit(subprocess.run(command).returncode)
 
 
