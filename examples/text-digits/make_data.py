@@ -43,7 +43,7 @@ def main():
     label = numpy.array([digit for _, digit in asked])
     save(out / "prompts.safetensors", {**tokenizer.batch(prompts), "label": label})
     (out / "prompts.txt").write_text("".join(prompt + "\n" for prompt in prompts))
-    print(f"{len(image)} images with {len(set(map(tuple, known))) * len(known[0])} prompts, {len(asked)} other prompts")
+    print(f"{len(image)} images with {sum(map(len, known))} prompts, {len(asked)} other prompts")
 
 
 main()
