@@ -114,8 +114,20 @@ bool Importer::readConfig(const Node &config, const ModuleDecl &decl,
                           ConfigArgs &args) {
   if (config.isString())
     return readJsonConfig(config, decl, args);
+  // `from` is a word of the language, and so the name of no config value.
+  if (const Node *from = config.get("from")) {
+    if (!from->isString()) {
+      diags.error(from->loc, "'from' of a config must be the path of a JSON "
+                             "file, not " +
+                                 from->kindName());
+      return false;
+    }
+    if (!readJsonConfig(*from, decl, args))
+      return false;
+  }
   for (const Entry &entry : config.entries)
-    args[entry.key] = {valueOf(*entry.value, diags), entry.keyLoc};
+    if (entry.key != "from")
+      args[entry.key] = {valueOf(*entry.value, diags), entry.keyLoc};
   return true;
 }
 

@@ -110,8 +110,10 @@ static constexpr KeyInfo keys[] = {
      "The module of the component.", "module = \"DiT\""},
     {"bundle.*", "config", K::Config, R::Any, "{}", "",
      "Values of the module's config: a table, or the path of a JSON file, of "
-     "which keys that start with '_' and null values are ignored.",
-     "config = { dim = 128, depth = 4 }"},
+     "which keys that start with '_' and null values are ignored. A table with "
+     "`from`, the path of a JSON file, has the values of the file where it "
+     "does not give its own.",
+     "config = { from = \"encoder/config.json\", pooling = \"mean\" }"},
     {"bundle.*", "weights", K::Path, R::Any, "", "",
      "Where the parameters are: a safetensors file, a folder of them, or a "
      "safetensors.index.json. Their headers are read when the spec is "

@@ -40,7 +40,7 @@ bool isRowBroadcast(BroadcastOp broadcast);
 /// concat(a, 0) + concat(0, b) = concat(a, b). Gradients of slices are such.
 void mergePaddedSums(mlir::Block &block);
 
-/// Folds elementwise operations on constants.
+/// Folds elementwise operations on constants, and views of splats.
 void foldConstants(mlir::Block &block);
 
 /// Makes kernels that differ in their constants alone equal.

@@ -14,8 +14,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/kernels/FormKernels.h"
+#include "dialect/View.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -28,8 +30,26 @@ using namespace ff;
 /// Fewer variants are cheaper compiled than looked up.
 static constexpr size_t kManyVariants = 4;
 
+/// A view of a splat is one of another shape.
+static void foldView(Operation *op) {
+  SplatElementsAttr splat;
+  if (!matchPattern(op->getOperand(0), m_Constant(&splat)))
+    return;
+  OpBuilder builder(op);
+  auto type = tensorType(op->getResult(0));
+  Value value = builder.create<arith::ConstantOp>(
+      op->getLoc(),
+      DenseElementsAttr::get(type, splat.getSplatValue<Attribute>()));
+  op->getResult(0).replaceAllUsesWith(value);
+  op->erase();
+}
+
 void ff::foldConstants(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (isViewOp(&op)) {
+      foldView(&op);
+      continue;
+    }
     if (!isElementwise(&op))
       continue;
     SmallVector<Attribute> operands;

@@ -1,8 +1,8 @@
 """Says how often the training image nearest to a sample has the label that was asked for.
 
-usage: score.py samples.safetensors digits.safetensors [--at-least 0.90]
+usage: score.py samples.safetensors digits.safetensors [--labels labels.safetensors] [--at-least 0.90]
 
-The sample's pixels are clamped to [-1, 1]; distance is Euclidean over the 64 pixels. Exits with 1 below --at-least.
+Labels are `label` of the samples, or of the file that --labels names. The sample's pixels are clamped to [-1, 1]; distance is Euclidean over the 64 pixels. Exits with 1 below --at-least.
 """
 
 import argparse
@@ -31,12 +31,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("samples")
     parser.add_argument("data")
+    parser.add_argument("--labels")
     parser.add_argument("--at-least", type=float, default=0.0)
     args = parser.parse_args()
 
     samples, data = load(args.samples), load(args.data)
-    label = samples["label"]
-    image = next(t for name, t in samples.items() if name != "label")
+    label = (load(args.labels) if args.labels else samples)["label"]
+    image = next(t for t in samples.values() if t.ndim == 4)
     image = numpy.clip(image.reshape(len(label), -1), -1, 1)
     known = data["image"].reshape(len(data["label"]), -1)
     distance = (image**2).sum(1)[:, None] - 2 * image @ known.T + (known**2).sum(1)[None]

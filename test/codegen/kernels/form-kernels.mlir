@@ -162,3 +162,19 @@ func.func @order_stays(%x: tensor<8x8xf32>, %z: tensor<8x8xf32>) -> (tensor<8x8x
   %e = call @again(%s, %d) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
   return %e, %b : tensor<8x8xf32>, tensor<8x8xf32>
 }
+
+// What only constants go into is a constant inside a kernel, whatever views are between.
+// CHECK-LABEL: @constants_under_views
+func.func @constants_under_views(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  // CHECK-NEXT: %[[F:.*]] = ff.fused(%arg0)
+  // CHECK: arith.constant dense<6.000000e+00>
+  // CHECK: return %[[F]]
+  %a = arith.constant dense<2.0> : tensor<4xf32>
+  %b = arith.constant dense<3.0> : tensor<4x1xf32>
+  %c = ff.reshape %a : tensor<4xf32> to tensor<4x1xf32>
+  %d = arith.mulf %c, %b : tensor<4x1xf32>
+  %e = ff.reshape %d : tensor<4x1xf32> to tensor<4xf32>
+  %f = ff.broadcast %e dims [0] : tensor<4xf32> to tensor<4x8xf32>
+  %g = arith.mulf %x, %f : tensor<4x8xf32>
+  return %g : tensor<4x8xf32>
+}
