@@ -34,13 +34,14 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 
 pyarrow=26.0.1
+numpy=2.4.6  # for the tests that write Parquet by pyarrow
 new_arrow=
-if [ ! -f "build/arrow/pyarrow-$pyarrow.dist-info/RECORD" ]; then
+if [ ! -f "build/arrow/pyarrow-$pyarrow.dist-info/RECORD" ] || [ ! -d "build/arrow/numpy-$numpy.dist-info" ]; then
   # Unpacked beside it first: one that was cut short is not taken for whole.
   rm -rf build/arrow.new
-  echo "Installing from PyPI: pyarrow $pyarrow, in build/arrow"
+  echo "Installing from PyPI: pyarrow $pyarrow and numpy $numpy, in build/arrow"
   if python3 -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --retries 1 --timeout 15 \
-    --target build/arrow.new "pyarrow==$pyarrow"; then
+    --target build/arrow.new "pyarrow==$pyarrow" "numpy==$numpy"; then
     rm -rf build/arrow
     mv build/arrow.new build/arrow
     new_arrow=1
