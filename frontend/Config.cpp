@@ -96,16 +96,29 @@ bool Importer::readJsonConfig(const Node &path, const ModuleDecl &decl,
   }
   if (!isOfClass(*object, decl, path.loc, diags))
     return false;
+  // llvm::json keeps no places: find the key in the text.
+  auto add = [&](StringRef name, StringRef key, const llvm::json::Value &value,
+                 size_t from) {
+    size_t at = text.find(("\"" + key + "\"").str(), from);
+    SMLoc loc =
+        SMLoc::getFromPointer(text.data() + (at == StringRef::npos ? 0 : at));
+    if (!value.getAsNull())
+      args[name] = {valueOfJson(value), loc, /*isPublished=*/true};
+  };
   for (const auto &[key, value] : *object) {
     StringRef name = elaborator->save(StringRef(key));
     bool isClass = name == "architectures" && decl.published("class");
     if (name.starts_with("_") || isClass || value.getAsNull())
       continue;
-    // llvm::json keeps no places: find the key in the text.
+    const llvm::json::Object *members = value.getAsObject();
+    if (!members || !decl.readsMembersOf(name)) {
+      add(name, name, value, 0);
+      continue;
+    }
     size_t at = text.find(("\"" + name + "\"").str());
-    SMLoc loc =
-        SMLoc::getFromPointer(text.data() + (at == StringRef::npos ? 0 : at));
-    args[name] = {valueOfJson(value), loc, /*isPublished=*/true};
+    for (const auto &[member, value] : *members)
+      add(elaborator->save((name + "." + StringRef(member)).str()), member,
+          value, at);
   }
   return true;
 }

@@ -411,7 +411,8 @@ static constexpr KeyInfo keys[] = {
      "of the module. Another one is an error.",
      "class = [\"WanTransformer3DModel\"]"},
     {"module.*.published", "fixed", K::FreeTable, R::Any, "{}", "",
-     "Fields of which the module knows one value. Another one is an error.",
+     "Fields of which the module knows one value. Another one is an error. A "
+     "member of an object is OBJECT.MEMBER, here as in `from`.",
      "fixed = { patch_size = [1, 2, 2] }"},
     {"module.*.published", "ignored", K::StringArray, R::Any, "[]", "",
      "Fields that do not matter to the module. A warning lists others that it "
