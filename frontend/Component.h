@@ -68,6 +68,7 @@ struct ComponentInfo {
   SMLoc loc;
   const Node *table = nullptr;
   ModuleType *type = nullptr;
+  mlir::DictionaryAttr configFile; ///< all fields, where the config is a file
   TrainMode train = TrainMode::Full;
   SMLoc trainLoc;
   mlir::Type compute; ///< dtype of activations

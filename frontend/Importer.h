@@ -71,9 +71,11 @@ private:
   bool foldAdapters(ComponentInfo &info);
 
   // Config.cpp
-  bool readConfig(const Node &config, const ModuleDecl &decl, ConfigArgs &args);
+  /// `fields` becomes what the file has, where the config is one.
+  bool readConfig(const Node &config, const ModuleDecl &decl, ConfigArgs &args,
+                  mlir::DictionaryAttr &fields);
   bool readJsonConfig(const Node &path, const ModuleDecl &decl,
-                      ConfigArgs &args);
+                      ConfigArgs &args, mlir::DictionaryAttr &fields);
 
   // Precision.cpp
   /// A key of [bundle.NAME.SECTION], else of [SECTION].

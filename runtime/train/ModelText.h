@@ -24,6 +24,10 @@ struct TextFile {
 std::vector<TextFile> modelTexts(const Component &component,
                                  const std::vector<ParameterFile> &files);
 
+/// What diffusers has in the header of a file of adapters, as JSON: the fields
+/// of adapter_config.json, each under the name of the component.
+std::string adapterMetadata(const Component &component);
+
 } // namespace ff::rt
 
 #endif // FF_RUNTIME_TRAIN_MODELTEXT_H
