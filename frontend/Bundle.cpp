@@ -165,7 +165,7 @@ bool Importer::readComponent(const Entry &entry, ComponentInfo &info) {
   info.trainLoc = train->loc;
   ConfigArgs args;
   const ModuleDecl *decl = modules.getDecl(name->string, name->loc);
-  if (!decl || !readConfig(*get("config"), *decl, args, info.configFile))
+  if (!decl || !readConfig(*get("config"), *decl, args, info))
     return false;
   info.type = modules.getType(*decl, std::move(args), name->loc);
   if (!info.type)
@@ -348,9 +348,11 @@ void Importer::emitComponent(ComponentInfo &info) {
   SmallVector<NamedAttribute> config;
   for (auto &[key, value] : info.type->config)
     config.push_back(b.getNamedAttr(key, configAttr(b, value.value)));
-  // Other libraries read it again, and want what this one ignores.
-  DictionaryAttr written =
-      info.configFile ? info.configFile : b.getDictionaryAttr(config);
+  // Saved as it is: other libraries want what the module ignores, and floats
+  // that are no integers.
+  if (!info.configText.empty())
+    config.push_back(
+        b.getNamedAttr("config.json", b.getStringAttr(info.configText)));
   auto strings = [&](ArrayRef<std::string> list) {
     SmallVector<StringRef> refs(list.begin(), list.end());
     return b.getStrArrayAttr(refs);
@@ -367,8 +369,8 @@ void Importer::emitComponent(ComponentInfo &info) {
       b.getStringAttr(info.type->decl->name),
       TrainModeAttr::get(context, info.train),
       b.getBoolAttr(info.reshardAfterForward), b.getBoolAttr(info.sharded),
-      info.files.empty() ? ArrayAttr() : strings(info.files), written,
-      loraAttr(info), save, ownPrecision(info));
+      info.files.empty() ? ArrayAttr() : strings(info.files),
+      b.getDictionaryAttr(config), loraAttr(info), save, ownPrecision(info));
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&component.getBody());
   for (const ComponentParam &param : info.params)

@@ -36,26 +36,6 @@ static Val valueOfJson(const llvm::json::Value &json) {
   return list;
 }
 
-/// A unit is null.
-static Attribute attrOfJson(Builder &b, const llvm::json::Value &json) {
-  if (const llvm::json::Object *object = json.getAsObject()) {
-    SmallVector<NamedAttribute> fields;
-    for (const auto &[key, value] : *object)
-      if (!StringRef(key).empty()) // which no attribute has as a name
-        fields.push_back(b.getNamedAttr(StringRef(key), attrOfJson(b, value)));
-    return b.getDictionaryAttr(fields);
-  }
-  if (const llvm::json::Array *array = json.getAsArray()) {
-    SmallVector<Attribute> items;
-    for (const llvm::json::Value &item : *array)
-      items.push_back(attrOfJson(b, item));
-    return b.getArrayAttr(items);
-  }
-  if (json.getAsNull())
-    return b.getUnitAttr();
-  return configAttr(b, valueOfJson(json));
-}
-
 /// Whether the file is one of the module, as far as it says what it is of.
 static bool isOfClass(const llvm::json::Object &object, const ModuleDecl &decl,
                       SMLoc loc, Diagnostics &diags) {
@@ -84,7 +64,7 @@ static bool isOfClass(const llvm::json::Object &object, const ModuleDecl &decl,
 }
 
 bool Importer::readJsonConfig(const Node &path, const ModuleDecl &decl,
-                              ConfigArgs &args, DictionaryAttr &fields) {
+                              ConfigArgs &args, ComponentInfo &info) {
   std::string file = spec.resolvePath(path.string);
   // A device or a pipe may never end.
   std::string wrong = whyNotRegular(file);
@@ -140,14 +120,15 @@ bool Importer::readJsonConfig(const Node &path, const ModuleDecl &decl,
       add(elaborator->save((name + "." + StringRef(member)).str()), member,
           value, at);
   }
-  fields = cast<DictionaryAttr>(attrOfJson(builder, *json));
+  info.configText = text.rtrim().str();
+  info.isOfTransformers = object->getArray("architectures") != nullptr;
   return true;
 }
 
 bool Importer::readConfig(const Node &config, const ModuleDecl &decl,
-                          ConfigArgs &args, DictionaryAttr &fields) {
+                          ConfigArgs &args, ComponentInfo &info) {
   if (config.isString())
-    return readJsonConfig(config, decl, args, fields);
+    return readJsonConfig(config, decl, args, info);
   for (const Entry &entry : config.entries)
     args[entry.key] = {valueOf(*entry.value, diags), entry.keyLoc};
   return true;

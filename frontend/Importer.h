@@ -71,11 +71,10 @@ private:
   bool foldAdapters(ComponentInfo &info);
 
   // Config.cpp
-  /// `fields` becomes what the file has, where the config is one.
   bool readConfig(const Node &config, const ModuleDecl &decl, ConfigArgs &args,
-                  mlir::DictionaryAttr &fields);
+                  ComponentInfo &info);
   bool readJsonConfig(const Node &path, const ModuleDecl &decl,
-                      ConfigArgs &args, mlir::DictionaryAttr &fields);
+                      ConfigArgs &args, ComponentInfo &info);
 
   // Precision.cpp
   /// A key of [bundle.NAME.SECTION], else of [SECTION].

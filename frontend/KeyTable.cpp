@@ -163,9 +163,9 @@ static constexpr KeyInfo keys[] = {
     {"bundle.*.adapters", "strength", K::Float, R::Any, "1.0", "",
      "Factor of the adapter.", "strength = 0.8"},
     {"bundle.*.adapters", "alpha", K::Float, R::Positive, "", "",
-     "The adapter is scaled by alpha / rank. Default: `lora_alpha` of "
-     "adapter_config.json; a tensor `.alpha` of a layer counts before both; "
-     "with neither, alpha = rank.",
+     "The adapter is scaled by alpha / rank. Default: what "
+     "adapter_config.json says, or the header of a file of diffusers; a tensor "
+     "`.alpha` of a layer counts before both; with neither, alpha = rank.",
      "alpha = 16"},
     // bundle.*.lora
     {"bundle.*.lora", "rank", K::Integer, R::Count, "required", "",

@@ -269,8 +269,7 @@ void Exporter::component(size_t index) {
   makeFolder(folder);
   writeTexts(owner, index);
   if (!owner.lora)
-    return write(folder, "diffusion_pytorch_model", tensorsOf(index, true),
-                 true);
+    return write(folder, weightsStem(owner), tensorsOf(index, true), true);
   std::vector<Exported> adapters = tensorsOf(index, false);
   write(folder, "adapter_model", adapters, false);
   // One file for a pipeline of diffusers: the component, then the layer. Alphas
@@ -303,7 +302,7 @@ void Exporter::component(size_t index) {
     if (entry.path().extension() == ".json")
       fs::copy_file(entry.path(), fs::path(out) / (owner.name + "-merged") /
                                       entry.path().filename());
-  write(out + "/" + owner.name + "-merged", "diffusion_pytorch_model",
+  write(out + "/" + owner.name + "-merged", weightsStem(owner),
         std::move(merged), true);
 }
 

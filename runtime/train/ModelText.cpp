@@ -49,9 +49,15 @@ static ordered_json adapterConfig(const LoraPolicy &lora) {
   return config;
 }
 
+std::string weightsStem(const Component &component) {
+  bool isTransformers =
+      nlohmann::json::parse(component.config).contains("architectures");
+  return isTransformers ? "model" : "diffusion_pytorch_model";
+}
+
 std::string adapterMetadata(const Component &component) {
-  ordered_json fields;
-  for (const auto &[key, value] : adapterConfig(*component.lora).items())
+  ordered_json config = adapterConfig(*component.lora), fields;
+  for (const auto &[key, value] : config.items())
     fields[component.name + "." + key] = value;
   return fields.dump();
 }
@@ -83,8 +89,9 @@ std::vector<TextFile> modelTexts(const Component &component,
   std::vector<TextFile> texts = {
       {folder + "/config.json", component.config + "\n"}};
   if (files.size() > 1)
-    texts.push_back({folder + "/diffusion_pytorch_model.safetensors.index.json",
-                     indexOf(files)});
+    texts.push_back(
+        {folder + "/" + weightsStem(component) + ".safetensors.index.json",
+         indexOf(files)});
   return texts;
 }
 

@@ -105,7 +105,7 @@ def from_theirs(shape: torch.Size) -> None:
     model.save_pretrained(FOLDER / "peft")
     layers = get_peft_model_state_dict(model)
     want = merged(model)
-    near(folded(shape, FOLDER / "peft", "peft"), want, "a folder of PEFT, with its patterns, is folded as merge_and_unload does")
+    near(folded(shape, FOLDER / "peft", "with-peft"), want, "a folder of PEFT, with its patterns, is folded as merge_and_unload does")
 
     # A pipeline's file: what it holds of alphas stands in its metadata.
     layers = {key.removeprefix("base_model.model."): value for key, value in layers.items()}
@@ -117,7 +117,7 @@ def from_theirs(shape: torch.Size) -> None:
                             metadata=WanPipeline.lora_state_dict(str(FOLDER / "pipeline"), return_lora_metadata=True,
                                                                  weight_name="pytorch_lora_weights.safetensors")[1])
     near(merged(again), want, "diffusers' own reading of save_lora_weights")
-    near(folded(shape, FOLDER / "pipeline" / "pytorch_lora_weights.safetensors", "pipeline"), want, "a file of save_lora_weights is folded so")
+    near(folded(shape, FOLDER / "pipeline" / "pytorch_lora_weights.safetensors", "with-pipeline"), want, "a file of save_lora_weights is folded so")
 
     # The adapter of a model of diffusers by itself.
     single = CASE.load(FOLDER / "model", torch.float32)
@@ -127,7 +127,7 @@ def from_theirs(shape: torch.Size) -> None:
             value.data.copy_(0.1 * normal(200 + i, *value.shape))
     single.save_lora_adapter(FOLDER / "adapter", adapter_name="default")
     want = merged(single)
-    near(folded(shape, FOLDER / "adapter" / "pytorch_lora_weights.safetensors", "single"), want, "a file of save_lora_adapter is folded so")
+    near(folded(shape, FOLDER / "adapter" / "pytorch_lora_weights.safetensors", "with-single"), want, "a file of save_lora_adapter is folded so")
 
 
 def main() -> None:

@@ -40,6 +40,8 @@ def round_trip(name: str, folder: pathlib.Path) -> None:
     expect(min(count) > 1, f"{name}: {count[0]} files of theirs, {count[1]} of ff")
     differ = same_tensors(tensors_of(theirs), tensors_of(exported))
     expect(not differ, f"{name}: theirs -> ff -> theirs has the same names and bytes {differ}")
+    texts = [(where / "config.json").read_text().rstrip() for where in (theirs, exported)]
+    expect(texts[0] == texts[1], f"{name}: and the same config.json")
     # Their class reads it, through its index, and gives what it gave.
     data = load_file(folder / "data.safetensors")
     with torch.no_grad():
