@@ -12,8 +12,13 @@ venv=${FF_REFERENCE_VENV:-$(cd ../.. && pwd)/build/reference-venv}
 if cmp -s requirements.txt "$venv/requirements.txt"; then
   exit 0
 fi
-if ! python3 -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
-  echo "error: Python 3.11 with its venv module is needed: apt-get install python3-venv" >&2
+usable() { python3 -c 'import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null; }
+if ! usable && [ "$(id -u)" = 0 ]; then
+  apt-get update -q
+  DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends python3-venv
+fi
+if ! usable; then
+  echo "error: python3 must be 3.11, with its venv module: apt-get install python3-venv" >&2
   exit 1
 fi
 echo "Installing the published implementations into $venv"
