@@ -16,6 +16,7 @@
 
 #include "frontend/AdapterFile.h"
 #include "frontend/Importer.h"
+#include "frontend/Safetensors.h"
 #include "frontend/WeightReader.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -60,7 +61,8 @@ private:
   bool apply(StringRef path, const LayerAdapter &layer);
   std::optional<double> alphaOf(StringRef path, const LayerAdapter &layer);
   bool isFloat(const Tensor &tensor);
-  void readAdapterConfig(StringRef folder);
+  void readAdapterConfigs(const std::string &path);
+  void readAdapterConfig(StringRef text, const std::string &where);
 
   MLIRContext *context;
   ComponentInfo &info;
@@ -163,39 +165,61 @@ const Place *Folder::find(StringRef path, StringRef suffix) const {
   return nullptr;
 }
 
-/// lora_alpha of PEFT, which stands beside its weights.
-void Folder::readAdapterConfig(StringRef folder) {
-  SmallString<128> path(folder);
-  llvm::sys::path::append(path, "adapter_config.json");
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (!buffer)
+/// Fields of PEFT's config: beside its weights, or in the header of a file of
+/// diffusers, where each has the name of its component before it.
+void Folder::readAdapterConfig(StringRef text, const std::string &where) {
+  if (isNestedTooDeeply(text)) {
+    fail(loc, where + " is nested too deeply");
     return;
-  auto json = llvm::json::parse((*buffer)->getBuffer());
+  }
+  auto json = llvm::json::parse(text);
   if (!json) {
-    fail(loc, "'" + path + "' is no JSON: " + toString(json.takeError()));
+    fail(loc, where + " is no JSON: " + toString(json.takeError()));
     return;
   }
   const llvm::json::Object *object = json->getAsObject();
   if (!object)
     return;
-  if (auto value = object->getNumber("lora_alpha"))
-    alpha = *value;
-  if (const auto *table = object->getObject("alpha_pattern"))
-    for (const auto &[layer, value] : *table)
-      if (auto number = value.getAsNumber())
-        alphas[layer] = *number;
-  auto isSet = [&](StringRef key) {
-    return object->getBoolean(key).value_or(false) ||
-           object->getNumber(key).value_or(0) != 0;
+  auto field = [&](StringRef key) -> const llvm::json::Value * {
+    for (const auto &[name, value] : *object)
+      if (llvm::is_contained(strippedPaths(StringRef(name), info.name), key))
+        return &value;
+    return nullptr;
   };
-  StringRef kind = object->getString("peft_type").value_or("LORA");
+  if (const auto *value = field("lora_alpha"))
+    if (auto number = value->getAsNumber())
+      alpha = *number;
+  if (const auto *value = field("alpha_pattern"))
+    if (const auto *table = value->getAsObject())
+      for (const auto &[layer, value] : *table)
+        if (auto number = value.getAsNumber())
+          alphas[layer] = *number;
+  auto isSet = [&](StringRef key) {
+    const llvm::json::Value *value = field(key);
+    return value && (value->getAsBoolean().value_or(false) ||
+                     value->getAsNumber().value_or(0) != 0);
+  };
+  const llvm::json::Value *type = field("peft_type");
+  StringRef kind = type ? type->getAsString().value_or("LORA") : "LORA";
   for (StringRef key : {"use_rslora", "use_dora", "fan_in_fan_out"})
     if (isSet(key))
       kind = key;
   if (kind != "LORA")
-    fail(loc, "'" + path + "' says '" + kind +
-                  "', which is no adapter that can be folded")
+    fail(loc,
+         where + " says '" + kind + "', which is no adapter that can be folded")
         .note("merge it with PEFT, and give the merged weights");
+}
+
+void Folder::readAdapterConfigs(const std::string &path) {
+  if (!file.files.adapterConfig.empty())
+    return readAdapterConfig(file.files.adapterConfig,
+                             "the header of '" + path + "'");
+  SmallString<128> config(llvm::sys::fs::is_directory(path)
+                              ? StringRef(path)
+                              : llvm::sys::path::parent_path(path));
+  llvm::sys::path::append(config, "adapter_config.json");
+  if (auto buffer = llvm::MemoryBuffer::getFile(config))
+    readAdapterConfig((*buffer)->getBuffer(), ("'" + config + "'").str());
 }
 
 std::optional<double> Folder::alphaOf(StringRef path,
@@ -339,9 +363,7 @@ bool Folder::fold(const Node &entry, const std::string &path) {
   if (!readWeightFiles(fileOfAdapter(path), loc, file.files, diags))
     return false;
   sortAdapterTensors(file);
-  readAdapterConfig(llvm::sys::fs::is_directory(path)
-                        ? StringRef(path)
-                        : llvm::sys::path::parent_path(path));
+  readAdapterConfigs(path);
   if (const Node *node = entry.get("alpha"))
     alpha = node->number;
   for (const std::string &name : file.files.files) {

@@ -76,6 +76,23 @@ static bool isNamedBy(const ModuleDecl &decl, StringRef field) {
   });
 }
 
+bool ModuleDecl::readsMembersOf(StringRef object) const {
+  auto isMember = [&](StringRef name) {
+    return name.consume_front(object) && name.starts_with(".");
+  };
+  const Node *fixed = published("fixed");
+  if (fixed && llvm::any_of(fixed->entries, [&](const Entry &entry) {
+        return isMember(entry.key);
+      }))
+    return true;
+  return llvm::any_of(config, [&](const ConfigDecl &config) {
+    std::vector<StringRef> names;
+    if (config.from)
+      collectNames(*config.from, names);
+    return llvm::any_of(names, isMember);
+  });
+}
+
 static bool isListed(const Node *list, StringRef name) {
   return list && llvm::any_of(list->items, [&](auto &item) {
            return item->isString() && item->string == name;

@@ -40,6 +40,8 @@ struct ModuleDecl {
   const ConfigDecl *findConfig(StringRef name) const;
   /// A key of [module.NAME.published]; null where it is absent.
   const Node *published(StringRef key) const;
+  /// Whether it reads members of an object of config files, as OBJECT.MEMBER.
+  bool readsMembersOf(StringRef object) const;
 };
 
 struct ConfigValue {
