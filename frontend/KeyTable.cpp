@@ -425,9 +425,11 @@ static constexpr KeyInfo keys[] = {
      "defaults, and `{}` to a name without one. { from = EXPRESSION, default = "
      "VALUE } computes one that is not given from values that are, those under "
      "names of published configs among them, and has the default where these "
-     "are absent.",
+     "are absent; one_of = [VALUES] lists all that it can be.",
      "config = { heads = {}, dim = { from = \"heads * head_dim\" }, depth = { "
-     "from = \"num_layers\", default = 12 } }"},
+     "from = \"num_layers\", default = 12 }, act = { default = \"gelu\", "
+     "one_of "
+     "= [\"gelu\", \"relu\"] } }"},
     {"module.*", "inputs", K::StringArray, R::Any, "[]", "",
      "What the module is called with: `name: [dims] dtype` for a tensor, a "
      "bare name for a compile-time value. One that ends in `= None` may be "
