@@ -92,6 +92,13 @@ bool Importer::readPads(const Program &train) {
       auto found = findInput(pad.mask);
       if (found == train.inputs.end())
         return missing(mask->loc, pad.mask);
+      if (data.isMask(pad.mask) || pads->get(pad.mask)) {
+        diags.error(mask->loc, "'" + pad.mask + "' is " +
+                                   (data.isMask(pad.mask)
+                                        ? "the mask of another input as well"
+                                        : "filled up itself, and so no mask"));
+        return false;
+      }
       bool declared = found->dtype == "i64";
       if (!declared || found->name == entry.key) {
         diags
@@ -314,6 +321,13 @@ bool Importer::resolveBuckets(const Program &train) {
   } else if (!matchBuckets(*buckets, train)) {
     return false;
   }
+  for (size_t i = 1; i < data.buckets.size(); ++i)
+    if (Program *other = findProgram(bucketName(train.name, i))) {
+      diags.error(other->loc, "a bucket of '" + train.name + "' is called '" +
+                                  other->name +
+                                  "'; give this program another name");
+      return false;
+    }
   for (DataBucket &bucket : data.buckets) {
     if (!bucket.microBatch)
       bucket.microBatch = microBatch;
