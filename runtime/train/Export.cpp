@@ -276,6 +276,17 @@ void Exporter::writeTexts(const Component &owner, size_t index) {
   }
 }
 
+/// "model" where the files that a component came from have that name, as those
+/// of transformers do; else that of diffusers.
+static std::string stemOf(const Component &owner) {
+  auto isModel = [](const std::string &file) {
+    std::string name = fs::path(file).filename().string();
+    return name == "model.safetensors" || name.rfind("model-", 0) == 0;
+  };
+  bool all = std::all_of(owner.files.begin(), owner.files.end(), isModel);
+  return !owner.files.empty() && all ? "model" : "diffusion_pytorch_model";
+}
+
 void Exporter::component(size_t index) {
   const Component &owner = metadata.components[index];
   if (!owner.save)
@@ -287,8 +298,7 @@ void Exporter::component(size_t index) {
   makeFolder(folder);
   writeTexts(owner, index);
   if (!owner.lora)
-    return write(folder, "diffusion_pytorch_model", tensorsOf(index, true),
-                 true);
+    return write(folder, stemOf(owner), tensorsOf(index, true), true);
   std::vector<Exported> adapters = tensorsOf(index, false);
   write(folder, "adapter_model", adapters, false);
   // One file for a pipeline of diffusers: the component, then the layer.
@@ -320,8 +330,8 @@ void Exporter::component(size_t index) {
     if (entry.path().extension() == ".json")
       fs::copy_file(entry.path(), fs::path(out) / (owner.name + "-merged") /
                                       entry.path().filename());
-  write(out + "/" + owner.name + "-merged", "diffusion_pytorch_model",
-        std::move(merged), true);
+  write(out + "/" + owner.name + "-merged", stemOf(owner), std::move(merged),
+        true);
 }
 
 void exportWeights(const Metadata &metadata, const Options &options) {
