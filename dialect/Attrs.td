@@ -131,7 +131,8 @@ def FF_SourceAttr : FF_Attr<"Source", "source"> {
 def FF_PatchAttr : FF_Attr<"Patch", "patch"> {
   let summary = "an adapter of a weight file that is folded into a parameter";
   let description = [{
-    Added to the `count` elements of the parameter from `first` on when it is
+    Added to the `count` elements of the parameter from `first` on, as far as it
+    has them (of a tensor that is split, each parameter has a part), when it is
     loaded, in f32 or wider: `scale` times the tensor of `shape`, or, where `down`
     names a second tensor A [r, columns] of the same file, `scale` · B A with the
     tensor as B [rows, r].

@@ -165,7 +165,7 @@ bool Importer::readComponent(const Entry &entry, ComponentInfo &info) {
   info.trainLoc = train->loc;
   ConfigArgs args;
   const ModuleDecl *decl = modules.getDecl(name->string, name->loc);
-  if (!decl || !readConfig(*get("config"), *decl, args))
+  if (!decl || !readConfig(*get("config"), *decl, args, info))
     return false;
   info.type = modules.getType(*decl, std::move(args), name->loc);
   if (!info.type)
@@ -348,6 +348,11 @@ void Importer::emitComponent(ComponentInfo &info) {
   SmallVector<NamedAttribute> config;
   for (auto &[key, value] : info.type->config)
     config.push_back(b.getNamedAttr(key, configAttr(b, value.value)));
+  // Saved as it is: other libraries want what the module ignores, and floats
+  // that are no integers.
+  if (!info.configText.empty())
+    config.push_back(
+        b.getNamedAttr("config.json", b.getStringAttr(info.configText)));
   auto strings = [&](ArrayRef<std::string> list) {
     SmallVector<StringRef> refs(list.begin(), list.end());
     return b.getStrArrayAttr(refs);

@@ -68,6 +68,8 @@ struct ComponentInfo {
   SMLoc loc;
   const Node *table = nullptr;
   ModuleType *type = nullptr;
+  std::string configText;        ///< of the file, where the config is one
+  bool isOfTransformers = false; ///< that file is, not of diffusers
   TrainMode train = TrainMode::Full;
   SMLoc trainLoc;
   mlir::Type compute; ///< dtype of activations

@@ -64,7 +64,7 @@ static bool isOfClass(const llvm::json::Object &object, const ModuleDecl &decl,
 }
 
 bool Importer::readJsonConfig(const Node &path, const ModuleDecl &decl,
-                              ConfigArgs &args) {
+                              ConfigArgs &args, ComponentInfo &info) {
   std::string file = spec.resolvePath(path.string);
   // A device or a pipe may never end.
   std::string wrong = whyNotRegular(file);
@@ -96,24 +96,68 @@ bool Importer::readJsonConfig(const Node &path, const ModuleDecl &decl,
   }
   if (!isOfClass(*object, decl, path.loc, diags))
     return false;
+  // llvm::json keeps no places: find the key in the text.
+  auto add = [&](StringRef name, StringRef key, const llvm::json::Value &value,
+                 size_t from) {
+    size_t at = text.find(("\"" + key + "\"").str(), from);
+    SMLoc loc =
+        SMLoc::getFromPointer(text.data() + (at == StringRef::npos ? 0 : at));
+    if (!value.getAsNull())
+      args[name] = {valueOfJson(value), loc, /*isPublished=*/true};
+  };
   for (const auto &[key, value] : *object) {
     StringRef name = elaborator->save(StringRef(key));
     bool isClass = name == "architectures" && decl.published("class");
     if (name.starts_with("_") || isClass || value.getAsNull())
       continue;
-    // llvm::json keeps no places: find the key in the text.
+    const llvm::json::Object *members = value.getAsObject();
+    if (!members || !decl.readsMembersOf(name)) {
+      add(name, name, value, 0);
+      continue;
+    }
     size_t at = text.find(("\"" + name + "\"").str());
-    SMLoc loc =
-        SMLoc::getFromPointer(text.data() + (at == StringRef::npos ? 0 : at));
-    args[name] = {valueOfJson(value), loc, /*isPublished=*/true};
+    for (const auto &[member, value] : *members)
+      add(elaborator->save((name + "." + StringRef(member)).str()), member,
+          value, at);
   }
+  info.configText = text.rtrim().str();
+  info.isOfTransformers = object->getArray("architectures") != nullptr;
   return true;
 }
 
+static llvm::json::Value toJson(const Node &node) {
+  if (node.isString())
+    return node.string;
+  if (node.isBoolean())
+    return node.boolean;
+  if (node.isInteger())
+    return node.integer;
+  if (node.isNumber())
+    return node.number;
+  llvm::json::Array items;
+  for (const auto &item : node.items)
+    items.push_back(toJson(*item));
+  if (!node.isTable())
+    return items;
+  llvm::json::Object object;
+  for (const Entry &entry : node.entries)
+    object[entry.key] = toJson(*entry.value);
+  return object;
+}
+
+/// The config that is saved: the file's, with what the spec says instead.
+static std::string withOverrides(StringRef text, const Node &config) {
+  llvm::json::Value json = llvm::cantFail(llvm::json::parse(text));
+  for (const Entry &entry : config.entries)
+    if (entry.key != "from")
+      (*json.getAsObject())[entry.key] = toJson(*entry.value);
+  return llvm::formatv("{0:2}", json).str();
+}
+
 bool Importer::readConfig(const Node &config, const ModuleDecl &decl,
-                          ConfigArgs &args) {
+                          ConfigArgs &args, ComponentInfo &info) {
   if (config.isString())
-    return readJsonConfig(config, decl, args);
+    return readJsonConfig(config, decl, args, info);
   // `from` is a word of the language, and so the name of no config value.
   if (const Node *from = config.get("from")) {
     if (!from->isString()) {
@@ -122,8 +166,10 @@ bool Importer::readConfig(const Node &config, const ModuleDecl &decl,
                                  from->kindName());
       return false;
     }
-    if (!readJsonConfig(*from, decl, args))
+    if (!readJsonConfig(*from, decl, args, info))
       return false;
+    if (config.entries.size() > 1)
+      info.configText = withOverrides(info.configText, config);
   }
   for (const Entry &entry : config.entries)
     if (entry.key != "from")

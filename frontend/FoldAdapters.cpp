@@ -16,12 +16,14 @@
 
 #include "frontend/AdapterFile.h"
 #include "frontend/Importer.h"
+#include "frontend/Safetensors.h"
 #include "frontend/WeightReader.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Regex.h"
 #include <cmath>
 
 using namespace mlir;
@@ -31,13 +33,19 @@ using Tensor = WeightFiles::Tensor;
 
 namespace {
 
-/// Elements of a parameter that one tensor of the weight files supplies.
+/// Where a tensor of the weight files, or a part of it, lies in a parameter.
 struct Place {
   ComponentParam *param;
-  int64_t first, count;
-  int64_t rows; ///< of the tensor
-  bool isPart;  ///< the parameter has a part of the tensor alone
+  /// The element of the parameter that is the tensor's first: negative where
+  /// the parameter has a later part of the tensor alone.
+  int64_t first;
+  int64_t numel, rows; ///< of the tensor
+
+  bool isPart() const { return first < 0 || first + numel > param->numel(); }
 };
+
+/// The places of one tensor: several where it is split.
+using Places = SmallVector<Place, 1>;
 
 class Folder {
 public:
@@ -50,32 +58,37 @@ private:
     failed = true;
     return diags.error(loc, message);
   }
-  /// Where PATH.`suffix` lies: null where nothing has that name.
-  const Place *find(StringRef path, StringRef suffix) const;
+  /// Where PATH.`suffix` lies: empty where nothing has that name.
+  ArrayRef<Place> find(StringRef path, StringRef suffix) const;
   void addLowRank(StringRef path, const LayerAdapter &layer,
                   const Place &place);
   void addTensor(const Tensor &tensor, const Place &place);
   void addPatch(const Tensor &tensor, const Tensor *down, double scale,
                 const Place &place);
+  bool isFree(StringRef path, StringRef suffix, const Place &place);
   bool apply(StringRef path, const LayerAdapter &layer);
   std::optional<double> alphaOf(StringRef path, const LayerAdapter &layer);
   bool isFloat(const Tensor &tensor);
-  void readAdapterConfig(StringRef folder);
+  void readAdapterConfigs(const std::string &path);
+  void addAlpha(StringRef pattern, double number, const std::string &where);
+  void readAdapterConfig(StringRef text, const std::string &where);
 
   MLIRContext *context;
   ComponentInfo &info;
   Diagnostics &diags;
   bool failed = false;
-  llvm::StringMap<Place> places;        ///< by parameter and by tensor
-  llvm::StringMap<Place> mangled;       ///< the same as kohya names them
+  llvm::StringMap<Places> places;       ///< by parameter and by tensor
+  llvm::StringMap<Places> mangled;      ///< the same as kohya names them
   llvm::StringMap<std::string> clashes; ///< of these: the other parameter
 
   // Of the adapter that is folded.
   AdapterFile file;
   SMLoc loc;
   double strength = 1;
-  std::optional<double> alpha;          ///< of all its layers
-  llvm::StringMap<double> alphas;       ///< by the end of a path
+  std::optional<double> alpha; ///< of all its layers
+  /// As PEFT has them: patterns of the end of a path, of which the first that
+  /// matches counts.
+  std::vector<std::pair<std::string, double>> alphas;
   llvm::StringMap<std::string> applied; ///< weight -> the path of its adapter
   /// Its files among those of the component.
   SmallVector<unsigned> fileNumbers;
@@ -109,15 +122,26 @@ static std::string mangle(StringRef path) {
 
 Folder::Folder(MLIRContext *context, ComponentInfo &info, Diagnostics &diags)
     : context(context), info(info), diags(diags) {
+  auto join = [](llvm::StringMap<Places> &map, StringRef name,
+                 const Place &place) {
+    Places &known = map[name];
+    // The parts of a tensor, of which each parameter has one.
+    bool others = llvm::all_of(known, [&](const Place &other) {
+      return other.isPart() && place.isPart() && other.param != place.param;
+    });
+    if (others)
+      known.push_back(place);
+    return others ||
+           llvm::any_of(known, [&](auto &p) { return p.param == place.param; });
+  };
   auto add = [&](StringRef name, const Place &place) {
-    places.try_emplace(name, place);
+    join(places, name, place);
     for (StringRef end : {".weight", ".bias"}) {
       StringRef path = name;
       if (!path.consume_back(end))
         continue;
       std::string key = mangle(path) + end.str();
-      auto [it, fresh] = mangled.try_emplace(key, place);
-      if (!fresh && it->second.param != place.param)
+      if (!join(mangled, key, place))
         clashes[key] = place.param->name;
     }
   };
@@ -130,7 +154,7 @@ Folder::Folder(MLIRContext *context, ComponentInfo &info, Diagnostics &diags)
       continue;
     ArrayRef<int64_t> shape = param.decl->shape;
     int64_t rows = shape.empty() ? 1 : shape.front();
-    add(param.name, {&param, 0, param.numel(), rows, false});
+    add(param.name, {&param, 0, param.numel(), rows});
   }
   // A parameter's own name counts before that of a tensor.
   for (ComponentParam &param : info.params) {
@@ -140,72 +164,111 @@ Folder::Folder(MLIRContext *context, ComponentInfo &info, Diagnostics &diags)
     for (auto piece : param.source.getPieces().getAsRange<PieceAttr>()) {
       int64_t numel = ShapedType::getNumElements(piece.getShape());
       int64_t rows = piece.getShape().empty() ? 1 : piece.getShape().front();
-      addFileName(
-          piece.getTensor().getValue(),
-          {&param, at, piece.getCount(), rows, piece.getCount() != numel});
+      addFileName(piece.getTensor().getValue(),
+                  {&param, at - piece.getFirst(), numel, rows});
       at += piece.getCount();
     }
   }
   for (ComponentParam &param : info.params)
     if (param.source && !param.source.getPieces())
       if (auto it = places.find(param.name); it != places.end())
-        addFileName(param.source.getTensor().getValue(), Place(it->second));
+        addFileName(param.source.getTensor().getValue(),
+                    Place(it->second.front()));
 }
 
-const Place *Folder::find(StringRef path, StringRef suffix) const {
+ArrayRef<Place> Folder::find(StringRef path, StringRef suffix) const {
   if (StringRef body = kohyaPath(path); !body.empty()) {
     auto it = mangled.find((body + suffix).str());
-    return it == mangled.end() ? nullptr : &it->second;
+    return it == mangled.end() ? ArrayRef<Place>() : it->second;
   }
   for (const std::string &stripped : strippedPaths(path, info.name))
     if (auto it = places.find(stripped + suffix.str()); it != places.end())
-      return &it->second;
-  return nullptr;
+      return it->second;
+  return {};
 }
 
-/// lora_alpha of PEFT, which stands beside its weights.
-void Folder::readAdapterConfig(StringRef folder) {
-  SmallString<128> path(folder);
-  llvm::sys::path::append(path, "adapter_config.json");
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (!buffer)
+/// Fields of PEFT's config: beside its weights, or in the header of a file of
+/// diffusers, where each has the name of its component before it.
+void Folder::addAlpha(StringRef pattern, double number,
+                      const std::string &where) {
+  std::string wrong;
+  if (!llvm::Regex("(" + pattern.str() + ")").isValid(wrong))
+    fail(loc, where + ": '" + pattern +
+                  "' of alpha_pattern is no pattern: " + wrong);
+  else
+    alphas.emplace_back(pattern, number);
+}
+
+void Folder::readAdapterConfig(StringRef text, const std::string &where) {
+  if (isNestedTooDeeply(text)) {
+    fail(loc, where + " is nested too deeply");
     return;
-  auto json = llvm::json::parse((*buffer)->getBuffer());
+  }
+  auto json = llvm::json::parse(text);
   if (!json) {
-    fail(loc, "'" + path + "' is no JSON: " + toString(json.takeError()));
+    fail(loc, where + " is no JSON: " + toString(json.takeError()));
     return;
   }
   const llvm::json::Object *object = json->getAsObject();
   if (!object)
     return;
-  if (auto value = object->getNumber("lora_alpha"))
-    alpha = *value;
-  if (const auto *table = object->getObject("alpha_pattern"))
-    for (const auto &[layer, value] : *table)
-      if (auto number = value.getAsNumber())
-        alphas[layer] = *number;
-  auto isSet = [&](StringRef key) {
-    return object->getBoolean(key).value_or(false) ||
-           object->getNumber(key).value_or(0) != 0;
+  auto field = [&](StringRef key) -> const llvm::json::Value * {
+    for (const auto &[name, value] : *object)
+      if (llvm::is_contained(strippedPaths(StringRef(name), info.name), key))
+        return &value;
+    return nullptr;
   };
-  StringRef kind = object->getString("peft_type").value_or("LORA");
+  if (const auto *value = field("lora_alpha"))
+    if (auto number = value->getAsNumber())
+      alpha = *number;
+  if (const auto *value = field("alpha_pattern"))
+    if (const auto *table = value->getAsObject())
+      for (const auto &[layer, value] : *table)
+        if (auto number = value.getAsNumber())
+          addAlpha(StringRef(layer), *number, where);
+  // llvm::json keeps no order.
+  llvm::sort(alphas, [&](const auto &a, const auto &b) {
+    return text.find("\"" + a.first + "\"") < text.find("\"" + b.first + "\"");
+  });
+  auto isSet = [&](StringRef key) {
+    const llvm::json::Value *value = field(key);
+    return value && (value->getAsBoolean().value_or(false) ||
+                     value->getAsNumber().value_or(0) != 0);
+  };
+  const llvm::json::Value *type = field("peft_type");
+  StringRef kind = type ? type->getAsString().value_or("LORA") : "LORA";
   for (StringRef key : {"use_rslora", "use_dora", "fan_in_fan_out"})
     if (isSet(key))
       kind = key;
   if (kind != "LORA")
-    fail(loc, "'" + path + "' says '" + kind +
-                  "', which is no adapter that can be folded")
+    fail(loc,
+         where + " says '" + kind + "', which is no adapter that can be folded")
         .note("merge it with PEFT, and give the merged weights");
+}
+
+void Folder::readAdapterConfigs(const std::string &path) {
+  if (!file.files.adapterConfig.empty())
+    return readAdapterConfig(file.files.adapterConfig,
+                             "the header of '" + path + "'");
+  SmallString<128> config(llvm::sys::fs::is_directory(path)
+                              ? StringRef(path)
+                              : llvm::sys::path::parent_path(path));
+  llvm::sys::path::append(config, "adapter_config.json");
+  if (auto buffer = llvm::MemoryBuffer::getFile(config))
+    readAdapterConfig((*buffer)->getBuffer(), ("'" + config + "'").str());
 }
 
 std::optional<double> Folder::alphaOf(StringRef path,
                                       const LayerAdapter &layer) {
   std::optional<double> value = alpha;
-  for (const auto &entry : alphas)
-    for (const std::string &stripped : strippedPaths(path, info.name))
-      if (stripped == entry.getKey() ||
-          StringRef(stripped).ends_with("." + entry.getKey().str()))
-        value = entry.getValue();
+  auto matches = [&](const auto &entry) {
+    llvm::Regex pattern("^(.*\\.)?(" + entry.first + ")$");
+    return llvm::any_of(
+        strippedPaths(path, info.name),
+        [&](const std::string &name) { return pattern.match(name); });
+  };
+  if (auto it = llvm::find_if(alphas, matches); it != alphas.end())
+    value = it->second;
   if (layer.alpha) {
     value = readScalar(file.files, *layer.alpha);
     if (!value)
@@ -236,7 +299,7 @@ void Folder::addPatch(const Tensor &tensor, const Tensor *down, double scale,
       context, fileNumbers[tensor.file], text(tensor.key), tensor.shape,
       text(down ? StringRef(down->key) : StringRef()),
       FloatAttr::get(Float64Type::get(context), scale), place.first,
-      place.count));
+      place.numel));
 }
 
 void Folder::addLowRank(StringRef path, const LayerAdapter &layer,
@@ -244,7 +307,7 @@ void Folder::addLowRank(StringRef path, const LayerAdapter &layer,
   const Tensor &down = *layer.down, &up = *layer.up;
   if (!isFloat(down) || !isFloat(up))
     return;
-  int64_t columns = place.count / std::max<int64_t>(place.rows, 1);
+  int64_t columns = place.numel / std::max<int64_t>(place.rows, 1);
   auto inner = [](const Tensor &t) {
     return t.shape.empty() || !t.shape.front() ? 0
                                                : t.numel() / t.shape.front();
@@ -268,67 +331,65 @@ void Folder::addLowRank(StringRef path, const LayerAdapter &layer,
 void Folder::addTensor(const Tensor &tensor, const Place &place) {
   if (!isFloat(tensor))
     return;
-  if (tensor.numel() != place.count) {
+  if (tensor.numel() != place.numel) {
     fail(loc, describe(tensor) + ", which is added to '" + place.param->name +
                   "' of component '" + info.name + "' with " +
-                  Twine(place.count) + " elements there");
+                  Twine(place.numel) + " elements there");
     return;
   }
   addPatch(tensor, nullptr, strength, place);
 }
 
 /// False where nothing of the layer is of this component.
+/// Whether no other layer of the adapter is of the same weight.
+bool Folder::isFree(StringRef path, StringRef suffix, const Place &place) {
+  std::string key = (kohyaPath(path) + suffix).str();
+  if (auto it = clashes.find(key);
+      it != clashes.end() && !kohyaPath(path).empty()) {
+    fail(loc, "'" + path + "' may be of '" + place.param->name + "' and of '" +
+                  it->second + "' of component '" + info.name + "'")
+        .note("give the adapter under the names of PEFT");
+    return false;
+  }
+  std::string weight = place.param->name + "@" + std::to_string(place.first);
+  auto [it, fresh] = applied.try_emplace(weight, path.str());
+  if (fresh || it->second == path)
+    return true;
+  fail(loc, "'" + it->second + "' and '" + path +
+                "' of the adapter are both of '" + place.param->name +
+                "' of component '" + info.name + "'")
+      .note("leave one of them out: the file is of several models");
+  return false;
+}
+
 bool Folder::apply(StringRef path, const LayerAdapter &layer) {
   bool any = false;
-  auto placeOf = [&](StringRef suffix) -> const Place * {
-    const Place *place = find(path, suffix);
-    any |= place != nullptr;
-    if (!place)
-      return nullptr;
-    std::string key = (kohyaPath(path) + suffix).str();
-    if (auto it = clashes.find(key);
-        it != clashes.end() && !kohyaPath(path).empty()) {
-      fail(loc, "'" + path + "' may be of '" + place->param->name +
-                    "' and of '" + it->second + "' of component '" + info.name +
-                    "'")
-          .note("give the adapter under the names of PEFT");
-      return nullptr;
-    }
-    std::string weight =
-        place->param->name + "@" + std::to_string(place->first);
-    auto [it, fresh] = applied.try_emplace(weight, path.str());
-    if (!fresh && it->second != path) {
-      fail(loc, "'" + it->second + "' and '" + path +
-                    "' of the adapter are both of '" + place->param->name +
-                    "' of component '" + info.name + "'")
-          .note("leave one of them out: the file is of several models");
-      return nullptr;
-    }
-    if (!place->isPart)
-      return place;
-    fail(loc, "the adapter of '" + path + "' is of a tensor of which '" +
-                  place->param->name + "' of component '" + info.name +
-                  "' has a part alone")
-        .note("fold it before the tensor is split: merge it with the weights");
-    return nullptr;
+  auto placesOf = [&](StringRef suffix) {
+    ArrayRef<Place> all = find(path, suffix);
+    any |= !all.empty();
+    for (const Place &place : all)
+      if (!isFree(path, suffix, place))
+        return ArrayRef<Place>();
+    return all;
   };
   if (layer.down || layer.up)
-    if (const Place *place = placeOf(".weight")) {
+    for (const Place &place : placesOf(".weight")) {
       if (layer.down && layer.up)
-        addLowRank(path, layer, *place);
+        addLowRank(path, layer, place);
       else
         fail(loc, "the adapter of '" + path + "' has '" +
                       (layer.down ? layer.down : layer.up)->key + "' alone")
             .note("a low-rank adapter is two tensors, A and B");
     }
   if (layer.diff)
-    if (const Place *place = placeOf(".weight"))
-      addTensor(*layer.diff, *place);
+    for (const Place &place : placesOf(".weight"))
+      addTensor(*layer.diff, place);
   if (layer.diffBias)
-    if (const Place *place = placeOf(".bias"))
-      addTensor(*layer.diffBias, *place);
+    for (const Place &place : placesOf(".bias"))
+      addTensor(*layer.diffBias, place);
   // Taken as a tensor of the weights before; see addSetWeights.
-  any |= layer.setWeight && kohyaPath(path).empty() && find(path, ".weight");
+  any |= layer.setWeight && kohyaPath(path).empty() &&
+         !find(path, ".weight").empty();
   return any;
 }
 
@@ -339,9 +400,7 @@ bool Folder::fold(const Node &entry, const std::string &path) {
   if (!readWeightFiles(fileOfAdapter(path), loc, file.files, diags))
     return false;
   sortAdapterTensors(file);
-  readAdapterConfig(llvm::sys::fs::is_directory(path)
-                        ? StringRef(path)
-                        : llvm::sys::path::parent_path(path));
+  readAdapterConfigs(path);
   if (const Node *node = entry.get("alpha"))
     alpha = node->number;
   for (const std::string &name : file.files.files) {

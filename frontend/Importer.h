@@ -98,9 +98,10 @@ private:
   bool foldAdapters(ComponentInfo &info);
 
   // Config.cpp
-  bool readConfig(const Node &config, const ModuleDecl &decl, ConfigArgs &args);
+  bool readConfig(const Node &config, const ModuleDecl &decl, ConfigArgs &args,
+                  ComponentInfo &info);
   bool readJsonConfig(const Node &path, const ModuleDecl &decl,
-                      ConfigArgs &args);
+                      ConfigArgs &args, ComponentInfo &info);
 
   // Precision.cpp
   /// A key of [bundle.NAME.SECTION], else of [SECTION].

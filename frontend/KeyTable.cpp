@@ -171,9 +171,9 @@ static constexpr KeyInfo keys[] = {
     {"bundle.*.adapters", "strength", K::Float, R::Any, "1.0", "",
      "Factor of the adapter.", "strength = 0.8"},
     {"bundle.*.adapters", "alpha", K::Float, R::Positive, "", "",
-     "The adapter is scaled by alpha / rank. Default: `lora_alpha` of "
-     "adapter_config.json; a tensor `.alpha` of a layer counts before both; "
-     "with neither, alpha = rank.",
+     "The adapter is scaled by alpha / rank. Default: what "
+     "adapter_config.json says, or the header of a file of diffusers; a tensor "
+     "`.alpha` of a layer counts before both; with neither, alpha = rank.",
      "alpha = 16"},
     // bundle.*.lora
     {"bundle.*.lora", "rank", K::Integer, R::Count, "required", "",
@@ -425,9 +425,11 @@ static constexpr KeyInfo keys[] = {
      "defaults, and `{}` to a name without one. { from = EXPRESSION, default = "
      "VALUE } computes one that is not given from values that are, those under "
      "names of published configs among them, and has the default where these "
-     "are absent.",
+     "are absent; one_of = [VALUES] lists all that it can be.",
      "config = { heads = {}, dim = { from = \"heads * head_dim\" }, depth = { "
-     "from = \"num_layers\", default = 12 } }"},
+     "from = \"num_layers\", default = 12 }, act = { default = \"gelu\", "
+     "one_of "
+     "= [\"gelu\", \"relu\"] } }"},
     {"module.*", "inputs", K::StringArray, R::Any, "[]", "",
      "What the module is called with: `name: [dims] dtype` for a tensor, a "
      "bare name for a compile-time value. One that ends in `= None` may be "
@@ -453,7 +455,8 @@ static constexpr KeyInfo keys[] = {
      "of the module. Another one is an error.",
      "class = [\"WanTransformer3DModel\"]"},
     {"module.*.published", "fixed", K::FreeTable, R::Any, "{}", "",
-     "Fields of which the module knows one value. Another one is an error.",
+     "Fields of which the module knows one value. Another one is an error. A "
+     "member of an object is OBJECT.MEMBER, here as in `from`.",
      "fixed = { patch_size = [1, 2, 2] }"},
     {"module.*.published", "ignored", K::StringArray, R::Any, "[]", "",
      "Fields that do not matter to the module. A warning lists others that it "

@@ -11,6 +11,7 @@
 #include "frontend/Modules.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace ff;
@@ -76,6 +77,23 @@ static bool isNamedBy(const ModuleDecl &decl, StringRef field) {
   });
 }
 
+bool ModuleDecl::readsMembersOf(StringRef object) const {
+  auto isMember = [&](StringRef name) {
+    return name.consume_front(object) && name.starts_with(".");
+  };
+  const Node *fixed = published("fixed");
+  if (fixed && llvm::any_of(fixed->entries, [&](const Entry &entry) {
+        return isMember(entry.key);
+      }))
+    return true;
+  return llvm::any_of(config, [&](const ConfigDecl &config) {
+    std::vector<StringRef> names;
+    if (config.from)
+      collectNames(*config.from, names);
+    return llvm::any_of(names, isMember);
+  });
+}
+
 static bool isListed(const Node *list, StringRef name) {
   return list && llvm::any_of(list->items, [&](auto &item) {
            return item->isString() && item->string == name;
@@ -99,6 +117,25 @@ static std::string textOf(const Val &value) {
   else
     os << describeKind(value);
   return value.isList() ? text + "]" : text;
+}
+
+/// Whether a value is one that the module knows.
+bool ModuleTable::checkOneOf(const ModuleDecl &decl,
+                             const ModuleDecl::ConfigDecl &config,
+                             const Val &value, SMLoc loc) {
+  if (!config.oneOf || value.isError())
+    return true;
+  std::vector<std::string> known;
+  for (const auto &item : config.oneOf->items)
+    known.push_back(textOf(valueOf(*item, diags)));
+  if (llvm::is_contained(known, textOf(value)))
+    return true;
+  diags
+      .error(loc, "'" + config.name + "' of module '" + decl.name +
+                      "' can be " + llvm::join(known, " or ") + ", not " +
+                      textOf(value))
+      .note(config.oneOf->loc, "it is declared here");
+  return false;
 }
 
 /// A field that is no config value: whether it has the one value that is known.
@@ -225,8 +262,10 @@ bool ModuleTable::completeConfig(const ModuleDecl &decl, ConfigArgs &args,
   for (auto &config : decl.config) {
     auto it = args.find(config.name);
     if (it != args.end()) {
+      ok &= checkOneOf(decl, config, it->second.value, it->second.loc);
       complete[config.name] = {it->second.value, config.loc};
     } else if (auto value = computeConfig(decl, config, args, complete, loc)) {
+      ok &= checkOneOf(decl, config, *value, loc);
       complete[config.name] = {*value, config.loc};
     } else {
       ok = false;

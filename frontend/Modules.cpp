@@ -74,28 +74,32 @@ bool ModuleTable::parseConfigDecl(ModuleDecl &decl) {
   if (config->isArray()) {
     for (const auto &item : config->items)
       if (item->isString())
-        decl.config.push_back({item->string, item->loc, nullptr, nullptr});
+        decl.config.push_back(
+            {item->string, item->loc, nullptr, nullptr, nullptr});
     return true;
   }
   for (const Entry &entry : config->entries) {
-    const Node *value = entry.value.get(), *from = nullptr;
+    const Node *value = entry.value.get(), *from = nullptr, *oneOf = nullptr;
     if (value->isTable()) {
       for (const Entry &key : value->entries)
         if ((key.key != "default" || key.value->isTable()) &&
-            (key.key != "from" || !key.value->isString())) {
+            (key.key != "from" || !key.value->isString()) &&
+            (key.key != "one_of" || key.value->items.empty())) {
           diags.error(key.keyLoc, "the default of '" + entry.key +
                                       "' must be a plain value, {} for none, "
                                       "or { from = EXPRESSION, default = "
-                                      "VALUE }");
+                                      "VALUE, one_of = [VALUES] }");
           return false;
         }
       from = value->get("from");
+      oneOf = value->get("one_of");
       value = value->get("default");
     }
     ExprPtr expr = from ? parseExpression(*from, diags) : nullptr;
     if (from && !expr)
       return false;
-    decl.config.push_back({entry.key, entry.keyLoc, value, std::move(expr)});
+    decl.config.push_back(
+        {entry.key, entry.keyLoc, value, std::move(expr), oneOf});
   }
   return true;
 }

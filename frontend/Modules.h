@@ -25,6 +25,7 @@ struct ModuleDecl {
     SMLoc loc;
     const Node *fallback = nullptr;
     ExprPtr from; ///< what it is computed from where it is not given
+    const Node *oneOf = nullptr; ///< the values that the module knows, or null
   };
 
   std::string name;
@@ -40,6 +41,8 @@ struct ModuleDecl {
   const ConfigDecl *findConfig(StringRef name) const;
   /// A key of [module.NAME.published]; null where it is absent.
   const Node *published(StringRef key) const;
+  /// Whether it reads members of an object of config files, as OBJECT.MEMBER.
+  bool readsMembersOf(StringRef object) const;
 };
 
 struct ConfigValue {
@@ -112,6 +115,8 @@ private:
   bool parseDecl(ModuleDecl &decl);
   bool parseConfigDecl(ModuleDecl &decl);
   bool completeConfig(const ModuleDecl &decl, ConfigArgs &args, SMLoc loc);
+  bool checkOneOf(const ModuleDecl &decl, const ModuleDecl::ConfigDecl &config,
+                  const Val &value, SMLoc loc);
   bool checkField(const ModuleDecl &decl, StringRef name, ConfigValue &value);
   /// The value of a config value that is not given; nothing after an error.
   std::optional<Val> computeConfig(const ModuleDecl &decl,

@@ -128,7 +128,10 @@ bool HeaderReader::readMetadata() {
     if (json.peek() != '"')
       return json.fail("its __metadata__ is not a table of strings: '" +
                        key.str() + "' is none");
-    return json.string(value);
+    bool ok = json.string(value);
+    if (ok && key == "lora_adapter_metadata")
+      header.adapterConfig = value;
+    return ok;
   });
 }
 

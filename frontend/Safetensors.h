@@ -24,6 +24,8 @@ struct TensorInfo {
 
 struct SafetensorsHeader {
   std::vector<TensorInfo> tensors; ///< by offset
+  /// JSON in which diffusers says the ranks and alphas of adapters, or empty.
+  std::string adapterConfig;
 
   const TensorInfo *find(llvm::StringRef name) const;
 };

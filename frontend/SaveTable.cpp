@@ -51,7 +51,10 @@ void Importer::addSaveTable(ComponentInfo &info) {
     param.saveName = param.name;
     param.saveFile = file;
   }
-  const char *stem = "diffusion_pytorch_model";
+  // transformers, whose config files name architectures, looks for the one;
+  // diffusers for the other.
+  const char *stem =
+      info.isOfTransformers ? "model" : "diffusion_pytorch_model";
   if (file == 0) {
     info.saveFiles.push_back(std::string(stem) + ".safetensors");
     return;

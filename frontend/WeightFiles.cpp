@@ -250,6 +250,8 @@ void FilesReader::readHeaders() {
           .note("download or write the file again");
       continue;
     }
+    if (!header.adapterConfig.empty())
+      files.adapterConfig = std::move(header.adapterConfig);
     auto number = static_cast<unsigned>(i);
     for (TensorInfo &tensor : header.tensors)
       files.tensors.push_back({std::move(tensor.name), number,

@@ -26,6 +26,7 @@ namespace ff::frontend {
 struct WeightFiles {
   std::vector<std::string> files; ///< as the trainer opens them, in order
   std::string index;              ///< the index that names them, or empty
+  std::string adapterConfig;      ///< see SafetensorsHeader
 
   struct Tensor {
     std::string key;

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import lit.formats
 
 config.name = "ff"
@@ -21,6 +22,15 @@ config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%root", config.ff_source))
 config.substitutions.append(("%standin_dir", os.path.join(config.ff_build, "standin")))
 config.substitutions.append(("%standin", os.path.join(config.ff_build, "standin", "ff-standin")))
+# The published implementations, where they are installed and can be imported: test/reference/setup.sh. torch takes seconds to import,
+# so that it is there has to do.
+venv = os.environ.get("FF_REFERENCE_VENV", config.ff_reference_venv)
+reference_python = os.path.join(venv, "bin", "python")
+config.substitutions.append(("%reference", reference_python + " " + os.path.join(config.test_source_root, "reference")))
+probe = "import diffusers, peft, safetensors, tokenizers, transformers, importlib.util as u; assert u.find_spec('torch')"
+if os.path.exists(reference_python) and subprocess.run([reference_python, "-c", probe], capture_output=True).returncode == 0:
+    config.available_features.add("reference")
+    config.environment["HF_HUB_OFFLINE"] = "1"
 # A library with the address sanitizer cannot be loaded into a program without.
 if config.ff_sanitize != "ON":
     config.available_features.add("no-sanitizer")

@@ -15,6 +15,7 @@
 #include "codegen/device/Ptxas.h"
 #include "codegen/host/Host.h"
 #include "frontend/Frontend.h"
+#include "runtime/abi/ff_rt.h"
 #include "tools/Driver.h"
 #include "tools/Pipeline.h"
 #include "tools/Plan.h"
@@ -73,6 +74,12 @@ struct Flags {
                     cl::desc("Train in this process instead of writing an "
                              "executable; arguments of the trainer follow --"),
                     cl::cat(category)};
+  cl::opt<std::string> exportTo{
+      "export",
+      cl::desc("Write the weights of a checkpoint to this new folder, as a "
+               "trainer's --export does, without one; arguments of the trainer "
+               "follow --"),
+      cl::value_desc("folder"), cl::cat(category)};
   cl::opt<bool> check{"check", cl::desc("Only check the spec"),
                       cl::cat(category)};
   cl::opt<PlanFormat> plan{
@@ -218,6 +225,19 @@ static int compile(const Flags &flags, mlir::ModuleOp module, bool isCuda) {
   return error ? fail(toString(std::move(error))) : 0;
 }
 
+/// What is written follows from the metadata alone: nothing is compiled.
+static int exportWeights(const Flags &flags, mlir::ModuleOp module) {
+  std::vector<std::string> args = flags.trainerArgs;
+  args.insert(args.begin(), sys::path::stem(flags.input).str());
+  args.push_back("--export=" + flags.exportTo);
+  std::vector<char *> argv;
+  for (std::string &arg : args)
+    argv.push_back(arg.data());
+  argv.push_back(nullptr);
+  return ff_rt_main(static_cast<int>(args.size()), argv.data(),
+                    ff::buildPlanMetadata(module).c_str(), nullptr, 0);
+}
+
 /// Prints the plan, and holds it to the memory that [mesh] says.
 static mlir::LogicalResult planSpec(const Flags &flags, mlir::ModuleOp module,
                                     const ff::PlanSetup &setup) {
@@ -282,6 +302,14 @@ static bool readPipelineOptions(const Flags &flags,
                  " exclude each other; give one of them");
   if (flags.plan != PlanFormat::None)
     pipeline.stopAfter = ff::Stage::PlanMemory;
+  if (!flags.exportTo.empty()) {
+    if (flags.run || flags.check || flags.plan != PlanFormat::None ||
+        !flags.stopAfter.empty() || flags.emit != Emit::Exe || target->isCuda())
+      return !fail(
+          "--export writes weights alone; give none of --run, --check, "
+          "--plan, --stop-after, --emit and --target with it");
+    pipeline.stopAfter = ff::Stage::FormUnits;
+  }
   if (!flags.stopAfter.empty()) {
     auto stage = ff::parseStage(flags.stopAfter);
     if (!stage)
@@ -336,6 +364,8 @@ static int compileSpec(const Flags &flags) {
     return 1;
   if (flags.plan != PlanFormat::None)
     return 0;
+  if (!flags.exportTo.empty())
+    return exportWeights(flags, *module);
   if (flags.check) {
     outs() << flags.input << ": ok\n";
     return 0;
@@ -361,7 +391,8 @@ int main(int argc, char **argv) {
       "  ff-compile spec.toml -o trainer && ./trainer --ranks 2\n"
       "  ff-compile --target=cuda spec.toml -o trainer\n"
       "  ff-compile --run spec.toml -- --steps 100\n"
-      "  ff-compile --plan --ranks 8 spec.toml\n");
+      "  ff-compile --plan --ranks 8 spec.toml\n"
+      "  ff-compile --export weights spec.toml -- --out out\n");
   if (flags.schema || flags.reference) {
     if (flags.schema)
       ff::printSchema(outs());

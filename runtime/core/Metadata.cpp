@@ -222,6 +222,9 @@ Component parseComponent(Reader &r) {
   component.files = r.get<std::vector<std::string>>("files");
   const json *config = r.find("config");
   component.config = config ? config->dump(2) : "{}";
+  // The text of a file that gave it.
+  if (config && config->contains("config.json"))
+    component.config = config->at("config.json").get<std::string>();
   component.reshardAfterForward = r.get<bool>("reshard_after_forward", true);
   if (r.find("lora"))
     component.lora = parseLora(r.object("lora"));

@@ -75,8 +75,8 @@ void checkParam(const Metadata &metadata, const Group &group,
                    group.storageDtype);
     for (const ParamPatch &patch : param.patches)
       if (patch.file < 0 || size_t(patch.file) >= component.files.size() ||
-          patch.first < 0 || patch.count < 0 ||
-          patch.first + patch.count > param.numel() || patch.shape.empty() ||
+          patch.count < 0 || patch.first >= param.numel() ||
+          patch.first + patch.count <= 0 || patch.shape.empty() ||
           !isFloat(group.masterDtype))
         failInternal("metadata: '{}' has a patch of the elements [{}, {} more) "
                      "from file {}",

@@ -37,7 +37,6 @@ struct Part {
 struct Exported {
   PlannedTensor tensor;
   std::vector<Part> parts;
-  std::optional<float> number = std::nullopt; ///< instead of parts
 };
 
 class Exporter {
@@ -57,10 +56,11 @@ private:
   std::string dtypeOf(const FileTensor &tensor) const;
   std::vector<Exported> tensorsOf(size_t component, bool asInFiles);
   void write(const std::string &folder, const std::string &stem,
-             std::vector<Exported> tensors, bool mayBeSplit);
-  void writeFile(const std::string &path, const std::vector<Exported> &tensors);
+             std::vector<Exported> tensors, bool mayBeSplit,
+             const std::string &adapter = "");
+  void writeFile(const std::string &path, const std::vector<Exported> &tensors,
+                 const std::string &adapter);
   void writeTexts(const Component &owner, size_t index);
-  void addAlphas(size_t index, std::vector<Exported> &adapters) const;
 
   const Metadata &metadata;
   const Options &options;
@@ -174,17 +174,15 @@ std::vector<Exported> Exporter::tensorsOf(size_t index, bool asInFiles) {
 }
 
 void Exporter::writeFile(const std::string &path,
-                         const std::vector<Exported> &tensors) {
+                         const std::vector<Exported> &tensors,
+                         const std::string &adapter) {
   std::vector<PlannedTensor> planned;
   for (const Exported &own : tensors)
     planned.push_back(own.tensor);
-  TensorFilePlan plan(std::move(planned), /*weights=*/true);
+  TensorFilePlan plan(std::move(planned), /*weights=*/true, adapter);
   plan.create(path);
   DurableFile file(path, false);
   std::vector<char> read, staging;
-  for (size_t i = 0; i < tensors.size(); ++i)
-    if (tensors[i].number)
-      file.write(&*tensors[i].number, sizeof(float), plan.offset(i));
   for (size_t i = 0; i < tensors.size(); ++i)
     for (const Part &part : tensors[i].parts) {
       const std::string &to = tensors[i].tensor.dtype;
@@ -220,7 +218,8 @@ void Exporter::writeFile(const std::string &path,
 /// One file, or, where it may be split and is larger than a file may be,
 /// several with an index.
 void Exporter::write(const std::string &folder, const std::string &stem,
-                     std::vector<Exported> tensors, bool mayBeSplit) {
+                     std::vector<Exported> tensors, bool mayBeSplit,
+                     const std::string &adapter) {
   uint64_t most = options.exportShard ? options.exportShard : 10000000000;
   std::vector<std::vector<Exported>> shards(1);
   uint64_t bytes = 0, total = 0;
@@ -235,12 +234,12 @@ void Exporter::write(const std::string &folder, const std::string &stem,
     shards.back().push_back(std::move(own));
   }
   if (shards.size() == 1)
-    return writeFile(folder + "/" + stem + ".safetensors", shards[0]);
+    return writeFile(folder + "/" + stem + ".safetensors", shards[0], adapter);
   nlohmann::ordered_json places;
   for (size_t i = 0; i < shards.size(); ++i) {
     std::string name = fmt::format("{}-{:05}-of-{:05}.safetensors", stem, i + 1,
                                    shards.size());
-    writeFile(folder + "/" + name, shards[i]);
+    writeFile(folder + "/" + name, shards[i], adapter);
     for (const Exported &own : shards[i])
       places[own.tensor.name] = name;
   }
@@ -250,23 +249,6 @@ void Exporter::write(const std::string &folder, const std::string &stem,
             index.dump(2) + "\n");
 }
 
-/// diffusers reads the alpha of a layer beside its A and B.
-void Exporter::addAlphas(size_t index, std::vector<Exported> &adapters) const {
-  const Component &owner = metadata.components[index];
-  const std::string end = ".weight";
-  for (const Group &group : metadata.groups)
-    for (const Param &param : group.params) {
-      if (group.component != static_cast<int>(index) || !param.merge)
-        continue;
-      auto [g, p] = *metadata.findParam(group.component, param.merge->a);
-      auto rank = static_cast<double>(metadata.groups[g].params[p].shape[0]);
-      std::string layer = param.name.substr(0, param.name.size() - end.size());
-      adapters.push_back({{owner.name + "." + layer + ".alpha", "F32", {}},
-                          {},
-                          static_cast<float>(param.merge->scale * rank)});
-    }
-}
-
 /// config.json or adapter_config.json, as in checkpoints.
 void Exporter::writeTexts(const Component &owner, size_t index) {
   for (const TextFile &text : modelTexts(owner, modelFiles(metadata, index))) {
@@ -274,17 +256,6 @@ void Exporter::writeTexts(const Component &owner, size_t index) {
     if (name.find(".index.") == std::string::npos)
       writeText(out + "/" + owner.name + "/" + name, text.text);
   }
-}
-
-/// "model" where the files that a component came from have that name, as those
-/// of transformers do; else that of diffusers.
-static std::string stemOf(const Component &owner) {
-  auto isModel = [](const std::string &file) {
-    std::string name = fs::path(file).filename().string();
-    return name == "model.safetensors" || name.rfind("model-", 0) == 0;
-  };
-  bool all = std::all_of(owner.files.begin(), owner.files.end(), isModel);
-  return !owner.files.empty() && all ? "model" : "diffusion_pytorch_model";
 }
 
 void Exporter::component(size_t index) {
@@ -298,17 +269,18 @@ void Exporter::component(size_t index) {
   makeFolder(folder);
   writeTexts(owner, index);
   if (!owner.lora)
-    return write(folder, stemOf(owner), tensorsOf(index, true), true);
+    return write(folder, weightsStem(owner), tensorsOf(index, true), true);
   std::vector<Exported> adapters = tensorsOf(index, false);
   write(folder, "adapter_model", adapters, false);
-  // One file for a pipeline of diffusers: the component, then the layer.
+  // One file for a pipeline of diffusers: the component, then the layer. Alphas
+  // are in the header, as diffusers has them: it passes tensors of them over.
   const std::string prefix = "base_model.model.";
   for (Exported &own : adapters)
     if (own.tensor.name.compare(0, prefix.size(), prefix) == 0)
       own.tensor.name =
           owner.name + "." + own.tensor.name.substr(prefix.size());
-  addAlphas(index, adapters);
-  write(folder, "pytorch_lora_weights", std::move(adapters), false);
+  write(folder, "pytorch_lora_weights", std::move(adapters), false,
+        adapterMetadata(owner));
   if (!metadata.merges(owner))
     return;
   if (options.exportWeights == "ema") {
@@ -330,8 +302,8 @@ void Exporter::component(size_t index) {
     if (entry.path().extension() == ".json")
       fs::copy_file(entry.path(), fs::path(out) / (owner.name + "-merged") /
                                       entry.path().filename());
-  write(out + "/" + owner.name + "-merged", stemOf(owner), std::move(merged),
-        true);
+  write(out + "/" + owner.name + "-merged", weightsStem(owner),
+        std::move(merged), true);
 }
 
 void exportWeights(const Metadata &metadata, const Options &options) {

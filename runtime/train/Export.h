@@ -16,14 +16,13 @@ namespace ff::rt {
 /// Writes the components of a checkpoint (--resume, or the newest in --out) to
 /// --export, a folder that must not exist:
 ///
-///   trained in full    NAME/config.json, diffusion_pytorch_model*.safetensors
-///   adapters           NAME/adapter_config.json, adapter_model.safetensors for
-///                      PEFT, NAME/pytorch_lora_weights.safetensors for
-///                      diffusers
-///   merged             NAME-merged/...
+///   NAME/config.json, diffusion_pytorch_model*.safetensors    trained in full
+///   NAME/adapter_config.json, adapter_model.safetensors       adapters, for
+///   PEFT NAME/pytorch_lora_weights.safetensors                     for
+///   diffusers NAME-merged/...                                           where
+///   merged
 ///
-/// What came from files gets their names and pieces again: key maps are undone,
-/// and from model*.safetensors, the name in transformers, it becomes such.
+/// What came from files gets their names and pieces again: key maps are undone.
 /// It takes one process and no device.
 void exportWeights(const Metadata &metadata, const Options &options);
 

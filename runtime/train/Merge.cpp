@@ -9,6 +9,7 @@
 #include "runtime/train/Merge.h"
 #include "runtime/compute/LowRank.h"
 #include "runtime/core/Error.h"
+#include "runtime/train/ModelText.h"
 
 #include <algorithm>
 #include <exception>
@@ -177,7 +178,7 @@ ParameterFile mergedFile(const Metadata &metadata, size_t component) {
       params.emplace_back(g, p);
     }
   }
-  return {"merged/" + owner.name + "/diffusion_pytorch_model.safetensors",
+  return {"merged/" + owner.name + "/" + weightsStem(owner) + ".safetensors",
           StateKind::Master, std::move(params),
           TensorFilePlan(std::move(tensors), true)};
 }

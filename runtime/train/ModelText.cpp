@@ -23,7 +23,7 @@ static ordered_json number(double value) {
   return value;
 }
 
-static std::string adapterConfig(const LoraPolicy &lora) {
+static ordered_json adapterConfig(const LoraPolicy &lora) {
   ordered_json config;
   config["peft_type"] = "LORA";
   config["task_type"] = nullptr;
@@ -46,7 +46,20 @@ static std::string adapterConfig(const LoraPolicy &lora) {
   config["inference_mode"] = true;
   config["init_lora_weights"] = true;
   config["modules_to_save"] = nullptr;
-  return config.dump(2) + "\n";
+  return config;
+}
+
+std::string weightsStem(const Component &component) {
+  bool isTransformers =
+      nlohmann::json::parse(component.config).contains("architectures");
+  return isTransformers ? "model" : "diffusion_pytorch_model";
+}
+
+std::string adapterMetadata(const Component &component) {
+  ordered_json config = adapterConfig(*component.lora), fields;
+  for (const auto &[key, value] : config.items())
+    fields[component.name + "." + key] = value;
+  return fields.dump();
 }
 
 static std::string indexOf(const std::vector<ParameterFile> &files) {
@@ -71,12 +84,14 @@ std::vector<TextFile> modelTexts(const Component &component,
   bool adapter = component.save && component.save->adapter;
   // Merged weights are no adapter any more.
   if (adapter && folder.compare(0, 6, "model/") == 0)
-    return {{folder + "/adapter_config.json", adapterConfig(*component.lora)}};
+    return {{folder + "/adapter_config.json",
+             adapterConfig(*component.lora).dump(2) + "\n"}};
   std::vector<TextFile> texts = {
       {folder + "/config.json", component.config + "\n"}};
   if (files.size() > 1)
-    texts.push_back({folder + "/diffusion_pytorch_model.safetensors.index.json",
-                     indexOf(files)});
+    texts.push_back(
+        {folder + "/" + weightsStem(component) + ".safetensors.index.json",
+         indexOf(files)});
   return texts;
 }
 

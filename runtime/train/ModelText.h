@@ -24,6 +24,14 @@ struct TextFile {
 std::vector<TextFile> modelTexts(const Component &component,
                                  const std::vector<ParameterFile> &files);
 
+/// How files of whole weights begin: with that for which transformers looks,
+/// where the config file is of it, or diffusers.
+std::string weightsStem(const Component &component);
+
+/// What diffusers has in the header of a file of adapters, as JSON: the fields
+/// of adapter_config.json, each under the name of the component.
+std::string adapterMetadata(const Component &component);
+
 } // namespace ff::rt
 
 #endif // FF_RUNTIME_TRAIN_MODELTEXT_H

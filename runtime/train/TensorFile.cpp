@@ -23,11 +23,16 @@ size_t PlannedTensor::bytes() const {
   return bytes;
 }
 
-TensorFilePlan::TensorFilePlan(std::vector<PlannedTensor> tensors, bool weights)
+TensorFilePlan::TensorFilePlan(std::vector<PlannedTensor> tensors, bool weights,
+                               const std::string &adapter)
     : planned(std::move(tensors)) {
   size_t end = 0;
-  if (weights)
-    header = "{\"__metadata__\":{\"format\":\"pt\"}";
+  if (weights) {
+    nlohmann::ordered_json metadata{{"format", "pt"}};
+    if (!adapter.empty())
+      metadata["lora_adapter_metadata"] = adapter;
+    header = "{\"__metadata__\":" + metadata.dump();
+  }
   for (const PlannedTensor &tensor : planned) {
     size_t bytes = tensor.bytes();
     header += fmt::format("{}{}:{{\"dtype\":\"{}\",\"shape\":{},\"data_offsets"

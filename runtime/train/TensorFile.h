@@ -34,9 +34,11 @@ struct Span {
 class TensorFilePlan {
 public:
   /// Places `tensors` in this order. A file of weights says in its header that
-  /// it is of PyTorch, without which some libraries refuse it.
+  /// it is of PyTorch, without which some libraries refuse it, and what
+  /// `adapter`, the JSON of diffusers, says of adapters.
   explicit TensorFilePlan(std::vector<PlannedTensor> tensors,
-                          bool weights = false);
+                          bool weights = false,
+                          const std::string &adapter = "");
 
   const std::vector<PlannedTensor> &tensors() const { return planned; }
   /// Byte in the file of the first element of tensor `index`.

@@ -51,6 +51,7 @@ KEYS = {
         }
     ],
     "collectives": [{"kind": str, "axis": str, "unit": str, "count": int, "bytes_per_rank": BYTES, "total_bytes": BYTES}],
+    "buckets": [{"inputs": str, "micro": int, "accumulation": int, "flops_per_step": float}],
     "batch": {"micro": int, "accumulation": int, "data_parallel": int, "global": int, "idle_micro_batches": int},
     "schedule": {
         "kind": str,
