@@ -260,6 +260,37 @@ static Val emitIdFactor(Call &call, const Val &ids, int64_t classes,
              : factor;
 }
 
+/// The value as rows of its last dim. A linear layer makes such rows, and gives
+/// them the dims of its input: its product is taken as it is, through that and
+/// conversions, so that all from there on, and the gradient back to there, is
+/// one loop over the rows.
+static Value asRows(Elaborator &e, Value value, int64_t rows, SMLoc loc) {
+  OpBuilder &b = e.builder();
+  auto type = cast<RankedTensorType>(value.getType());
+  auto wanted = RankedTensorType::get({rows, type.getShape().back()},
+                                      type.getElementType());
+  SmallVector<Operation *> conversions;
+  Value source = value;
+  while (
+      isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(source.getDefiningOp())) {
+    conversions.push_back(source.getDefiningOp());
+    source = conversions.back()->getOperand(0);
+  }
+  auto reshape = source.getDefiningOp<ReshapeOp>();
+  if (!reshape || cast<ShapedType>(reshape.getInput().getType()).getShape() !=
+                      wanted.getShape())
+    return e.reshape(value, wanted.getShape(), loc);
+  source = reshape.getInput();
+  for (Operation *conversion : llvm::reverse(conversions)) {
+    Operation *again = b.clone(*conversion);
+    again->setOperand(0, source);
+    source = again->getResult(0);
+    source.setType(wanted.clone(
+        cast<ShapedType>(conversion->getResult(0).getType()).getElementType()));
+  }
+  return source;
+}
+
 Val ff::frontend::emitCrossEntropy(Call &call) {
   Elaborator &e = call.e;
   if (!call.isFloatTensor(0) || !call.isTensor(1) ||
@@ -278,12 +309,10 @@ Val ff::frontend::emitCrossEntropy(Call &call) {
               "classes");
     return Val::error();
   }
-  // As the product makes them that the logits come from: rows of classes. So
-  // all is one loop over the rows, the gradient too.
   int64_t rows = call[1].type().getNumElements();
   int64_t classes = call[0].shape().back();
   Val logits = e.widened(
-      e.reshaped(call[0].settled(), {rows, classes}, {}, call.loc), call.loc);
+      Val::ofTensor(asRows(e, call[0].tensor, rows, call.loc)), call.loc);
   Val ids = e.reshaped(call[1], {rows}, {}, call.loc);
   OpBuilder &b = e.builder();
   Location at = e.location(call.loc);

@@ -144,22 +144,6 @@ void ff::hoistViews(Block &block) {
       view->erase();
       continue;
     }
-    // Where a view moved up to the one that it undoes, or goes on from.
-    if (auto inner = dyn_cast_or_null<ReshapeOp>(def);
-        inner && isa<ReshapeOp>(view)) {
-      view->setOperand(0, inner.getInput());
-      if (inner->use_empty()) {
-        worklist.remove(inner);
-        inner->erase();
-      }
-      if (view->getOperand(0).getType() == result.getType()) {
-        result.replaceAllUsesWith(view->getOperand(0));
-        view->erase();
-      } else {
-        worklist.insert(view);
-      }
-      continue;
-    }
     if (!shouldHoist(view, def))
       continue;
     // f(a, b) seen through the view is f of a and b seen through it.
