@@ -33,13 +33,15 @@ void addRow(DType dtype, const char *from, DType wide, char *to, int64_t n) {
 
 } // namespace
 
-void embeddingLookup(DType dtype, const void *table, const int64_t *ids,
-                     void *out, int64_t n, int64_t rows, int64_t width) {
+int64_t firstBadId(const int64_t *ids, int64_t n, int64_t rows) {
   for (int64_t i = 0; i < n; ++i)
     if (ids[i] < 0 || ids[i] >= rows)
-      fail("embedding: input row {} has the id {}, but the table has the rows "
-           "0 to {}; fix: a table with more rows, or other data",
-           i, ids[i], rows - 1);
+      return i;
+  return -1;
+}
+
+void embeddingLookup(DType dtype, const void *table, const int64_t *ids,
+                     void *out, int64_t n, int64_t width) {
   size_t rowBytes = static_cast<size_t>(width) * dtypeSize(dtype);
   const char *from = static_cast<const char *>(table);
   char *to = static_cast<char *>(out);

@@ -13,9 +13,12 @@
 
 namespace ff::rt {
 
-/// out[i, :] = table[ids[i], :]. An Error for an id outside [0, rows).
+/// The first of n ids that is outside [0, rows), or -1.
+int64_t firstBadId(const int64_t *ids, int64_t n, int64_t rows);
+
+/// out[i, :] = table[ids[i], :]
 void embeddingLookup(DType dtype, const void *table, const int64_t *ids,
-                     void *out, int64_t n, int64_t rows, int64_t width);
+                     void *out, int64_t n, int64_t width);
 
 /// grad[r, :] = sum of dout[i, :] over the i with ids[i] == r, in the order of
 /// i. `dtype` is that of dout; grad is of its wideDtype().

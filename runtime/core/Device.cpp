@@ -20,6 +20,12 @@ void Device::launch(int32_t kernel, void *const *) {
   failInternal("a program for the host launches kernel {} of a GPU", kernel);
 }
 
+void Device::failId(int64_t row, int64_t id, int64_t rows) const {
+  fail("embedding: input row {} has the id {}, but the table has the rows 0 to "
+       "{}{}; fix: a table with more rows, or other data",
+       row, id, rows - 1, findId ? findId(id) : "");
+}
+
 double Device::timed(const std::function<void()> &calls) {
   Clock::time_point start = Clock::now();
   calls();

@@ -48,6 +48,9 @@ class Device {
 public:
   virtual ~Device() = default;
 
+  /// An Error about an id in input row `row` of a lookup.
+  [[noreturn]] void failId(int64_t row, int64_t id, int64_t rows) const;
+
   virtual const Arena &arena() const = 0;
   virtual UnitExchange &units() = 0;
 
@@ -87,6 +90,9 @@ public:
   virtual GradientStats gradientStats() = 0;
   /// Optimizer step number `step` (from 1), with gradients times `gradScale`.
   virtual void update(int64_t step, double lr, double gradScale) = 0;
+
+  /// Says which sample has an id that no table has: "; it is in ...", or "".
+  std::function<std::string(int64_t id)> findId;
 
   /// The masters were written by the host: what is derived from them is stale.
   virtual void mastersChanged() {}

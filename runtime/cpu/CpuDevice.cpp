@@ -44,7 +44,10 @@ void CpuDevice::random(int32_t site, ff_distribution distribution, DType dtype,
 
 void CpuDevice::embedding(DType dtype, const void *table, const int64_t *ids,
                           void *out, int64_t n, int64_t rows, int64_t width) {
-  embeddingLookup(dtype, table, ids, out, n, rows, width);
+  int64_t bad = firstBadId(ids, n, rows);
+  if (bad >= 0)
+    failId(bad, ids[bad], rows);
+  embeddingLookup(dtype, table, ids, out, n, width);
 }
 
 void CpuDevice::embeddingGrad(DType dtype, const void *dout, const int64_t *ids,

@@ -259,9 +259,7 @@ StepRecord CudaDevice::readRecord() {
   comm.progress.wait(recorded);
   std::memcpy(&record, host, sizeof record);
   if (record.badIdRow)
-    fail("embedding: input row {} has the id {}, but the table has the rows 0 "
-         "to {}; fix: a table with more rows, or other data",
-         record.badIdRow - 1, record.badId, record.badIdRows - 1);
+    failId(record.badIdRow - 1, record.badId, record.badIdRows);
   return record;
 }
 

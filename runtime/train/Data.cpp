@@ -288,6 +288,26 @@ void DataSet::read(const Sample &sample, size_t input, void *out,
               0, static_cast<size_t>(all - count) * dtypeSize(type.dtype));
 }
 
+std::string DataSet::findId(int64_t position, int64_t count, int64_t id) const {
+  std::vector<char> scratch;
+  for (int64_t p = position; p < position + count; ++p) {
+    Sample sample = at(p);
+    for (size_t i = 0; i < from.size(); ++i) {
+      const TensorType &type = inputs[sample.bucket][i];
+      if (type.dtype != FF_I64 || from[i].isMask)
+        continue;
+      std::vector<int64_t> values(static_cast<size_t>(sampleElements(type)));
+      read(sample, i, values.data(), scratch);
+      auto found = std::find(values.begin(), values.end(), id);
+      if (found != values.end())
+        return fmt::format("; it is in '{}' of {}, at element {}",
+                           names[from[i].field], describe(sample),
+                           found - values.begin());
+    }
+  }
+  return "";
+}
+
 //===----------------------------------------------------------------------===//
 // Prefetcher
 //===----------------------------------------------------------------------===//

@@ -49,6 +49,10 @@ public:
   /// Its file and row.
   std::string describe(const Sample &sample) const;
 
+  /// Which of `count` samples from a position on has this number in an input of
+  /// integers: "; it is in 'ids' of FILE, row 7, at element 3", or "".
+  std::string findId(int64_t position, int64_t count, int64_t id) const;
+
   /// Writes input `input` of a sample to `out`, in the dtype and shape of the
   /// program of its bucket. An Error that names the sample where it cannot be
   /// read, or has a value that is not finite.

@@ -59,6 +59,9 @@ Trainer::Trainer(const RunSetup &setup)
     failInternal("program '{}' returns neither a loss nor a sum and a count",
                  train.program);
   ctx.profile.enabled = setup.options.profile;
+  ctx.device->findId = [this](int64_t id) {
+    return data.findId(doneSamples, train.globalBatch, id);
+  };
 }
 
 void Trainer::warn(const std::string &text) const {

@@ -44,7 +44,7 @@ TEST_F(Tables, LookupIsTheHosts) {
           table[i] = static_cast<char>(i * 37 + i / 251);
         auto ids = makeIds(n, rows, 0);
         std::vector<char> wanted(static_cast<size_t>(n) * rowBytes);
-        embeddingLookup(dtype, table.data(), ids.data(), wanted.data(), n, rows,
+        embeddingLookup(dtype, table.data(), ids.data(), wanted.data(), n,
                         width);
         Array from(table, shift * dtypeSize(dtype)), which(ids),
             out(wanted.size());
