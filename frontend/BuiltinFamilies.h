@@ -48,6 +48,7 @@ Val emitSum(Call &call);
 Val emitMean(Call &call);
 Val emitMax(Call &call);
 Val emitMse(Call &call);
+Val emitCrossEntropy(Call &call);
 
 // BuiltinShapes.cpp
 Val emitReshape(Call &call);

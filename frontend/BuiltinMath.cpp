@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace ff;
@@ -236,4 +237,114 @@ Val ff::frontend::emitMse(Call &call) {
       call.e.reduce(ReduceKind::Sum, squared, dims, /*keep=*/false, call.loc);
   double count = static_cast<double>(squared.type().getNumElements());
   return call.e.binary(Operator::Div, total, Val::of(count), call.loc);
+}
+
+/// 1 where an id counts, 0 where it is `ignore`, NaN where it is neither that
+/// nor one of the classes, so that neither the loss nor the gradient hides it.
+static Val emitIdFactor(Call &call, const Val &ids, int64_t classes,
+                        RankedTensorType losses) {
+  Elaborator &e = call.e;
+  auto constant = [&](double value) {
+    return Val::ofTensor(e.splat(losses, value, call.loc));
+  };
+  auto select = [&](Operator op, int64_t value, const Val &a, const Val &b) {
+    Val holds = e.binary(op, ids, Val::of(value), call.loc);
+    return Val::ofTensor(e.builder().create<arith::SelectOp>(
+        e.location(call.loc), holds.tensor, a.tensor, b.tensor));
+  };
+  Val wrong = constant(std::numeric_limits<double>::quiet_NaN());
+  Val factor = select(Operator::Lt, classes, constant(1), wrong);
+  factor = select(Operator::Ge, 0, factor, wrong);
+  return call.has(2)
+             ? select(Operator::Eq, call[2].integer, constant(0), factor)
+             : factor;
+}
+
+/// The value as rows of its last dim. A linear layer makes such rows, and gives
+/// them the dims of its input: its product is taken as it is, through that and
+/// conversions, so that all from there on, and the gradient back to there, is
+/// one loop over the rows.
+static Value asRows(Elaborator &e, Value value, int64_t rows, SMLoc loc) {
+  OpBuilder &b = e.builder();
+  auto type = cast<RankedTensorType>(value.getType());
+  auto wanted = RankedTensorType::get({rows, type.getShape().back()},
+                                      type.getElementType());
+  SmallVector<Operation *> conversions;
+  Value source = value;
+  while (
+      isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(source.getDefiningOp())) {
+    conversions.push_back(source.getDefiningOp());
+    source = conversions.back()->getOperand(0);
+  }
+  auto reshape = source.getDefiningOp<ReshapeOp>();
+  if (!reshape || cast<ShapedType>(reshape.getInput().getType()).getShape() !=
+                      wanted.getShape())
+    return e.reshape(value, wanted.getShape(), loc);
+  source = reshape.getInput();
+  for (Operation *conversion : llvm::reverse(conversions)) {
+    Operation *again = b.clone(*conversion);
+    again->setOperand(0, source);
+    source = again->getResult(0);
+    source.setType(wanted.clone(
+        cast<ShapedType>(conversion->getResult(0).getType()).getElementType()));
+  }
+  return source;
+}
+
+Val ff::frontend::emitCrossEntropy(Call &call) {
+  Elaborator &e = call.e;
+  if (!call.isFloatTensor(0) || !call.isTensor(1) ||
+      (call.has(2) && !call.integer(2)))
+    return Val::error();
+  if (!call[1].isIntTensor())
+    return call.failAt(1,
+                       "the ids must be i64, not " + describeTensor(call[1]));
+  ArrayRef<int64_t> shape = call[1].shape();
+  if (call[0].rank() != call[1].rank() + 1 ||
+      call[0].shape().drop_back() != shape) {
+    e.error(call.loc, "cross_entropy: the logits are " +
+                          describeTensor(call[0]) + " and the ids " +
+                          describeTensor(call[1]))
+        .note("the logits have the dims of the ids, and one more for the "
+              "classes");
+    return Val::error();
+  }
+  int64_t rows = call[1].type().getNumElements();
+  int64_t classes = call[0].shape().back();
+  Val logits = e.widened(
+      Val::ofTensor(asRows(e, call[0].tensor, rows, call.loc)), call.loc);
+  Val ids = e.reshaped(call[1], {rows}, {}, call.loc);
+  OpBuilder &b = e.builder();
+  Location at = e.location(call.loc);
+  auto each = [&](const Val &row) {
+    return Val::ofTensor(b.create<BroadcastOp>(
+        at, logits.type().clone(row.type().getElementType()), row.tensor,
+        b.getDenseI64ArrayAttr({0})));
+  };
+  auto reduce = [&](ReduceKind kind, const Val &value) {
+    return e.reduce(kind, value, /*dims=*/1, /*keep=*/false, call.loc);
+  };
+  // log Σ exp(x) = max + log Σ exp(x - max), whatever is subtracted: it is a
+  // constant of differentiation.
+  Val largest = reduce(ReduceKind::Max, logits);
+  largest.tensor = b.create<StopGradientOp>(at, largest.type(), largest.tensor);
+  Val below = e.binary(Operator::Sub, logits, each(largest), call.loc);
+  Val total = reduce(ReduceKind::Sum,
+                     Val::ofTensor(b.create<math::ExpOp>(at, below.tensor)));
+  // The logit of the id by a comparison, which fuses with the sum before.
+  auto indices = RankedTensorType::get({classes}, b.getI64Type());
+  Val index =
+      Val::ofTensor(b.create<IotaOp>(at, indices, b.getI64IntegerAttr(0)));
+  Val isTarget = e.binary(Operator::Eq, each(ids), index, call.loc);
+  Value target = b.create<arith::SelectOp>(at, isTarget.tensor, below.tensor,
+                                           e.splat(below.type(), 0, call.loc));
+  Val loss = e.binary(Operator::Sub,
+                      Val::ofTensor(b.create<math::LogOp>(at, total.tensor)),
+                      reduce(ReduceKind::Sum, Val::ofTensor(target)), call.loc);
+  Val factor = emitIdFactor(call, ids, classes, loss.type());
+  loss = e.binary(Operator::Mul, loss, factor, call.loc);
+  SmallVector<StringRef> names;
+  for (size_t i = 0; i < shape.size(); ++i)
+    names.push_back(call[1].dimName(i));
+  return e.reshaped(loss, shape, names, call.loc);
 }

@@ -100,6 +100,12 @@ static constexpr Builtin builtins[] = {
      emitMax, Numerics::Wide},
     {"mse", "a, b", "mean(square(a - b)).", "loss = mse(v, target)", emitMse,
      Numerics::Wide},
+    {"cross_entropy", "logits, ids, ignore=None",
+     "-log(softmax(logits))[id] at each place, in fp32: `logits` is [..., V] "
+     "and "
+     "`ids` [...] i64. Where the id is `ignore`, 0. Another id that is not in "
+     "[0, V) makes the loss NaN, which ends the run.",
+     "losses = cross_entropy(logits, tokens, ignore=-100)", emitCrossEntropy},
     // Shapes
     {"reshape", "x, shape",
      "The same elements in row-major order; one size may be -1.",

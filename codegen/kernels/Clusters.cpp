@@ -189,15 +189,27 @@ void ClusterGraph::formRows() {
   for (Operation &op : block) {
     if (!isFusable(&op) || of(&op))
       continue;
-    Cluster *home = nullptr;
+    SmallVector<Cluster *> makers;
     for (Value operand : op.getOperands()) {
       Operation *def = operand.getDefiningOp();
       // A value of the rows is seen through its broadcast.
       if (auto broadcast = dyn_cast_or_null<BroadcastOp>(def))
         def = broadcast.getInput().getDefiningOp();
       Cluster *cluster = def ? of(def) : nullptr;
-      if (!cluster || cluster == home || !cluster->columns.empty())
-        continue;
+      if (cluster && cluster->columns.empty() &&
+          !llvm::is_contained(makers, cluster))
+        makers.push_back(cluster);
+    }
+    // A value of the rows belongs to the loop over their elements, which can go
+    // on with it. In a loop over the rows it would come between: the elements
+    // would be written, and read by a third loop.
+    auto first = llvm::max_element(makers, [](Cluster *a, Cluster *b) {
+      return a->domain.size() < b->domain.size();
+    });
+    if (first != makers.end())
+      std::rotate(makers.begin(), first, first + 1);
+    Cluster *home = nullptr;
+    for (Cluster *cluster : makers) {
       if (!home && canJoin(cluster, &op)) {
         add(cluster, &op);
         home = cluster;

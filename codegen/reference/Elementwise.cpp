@@ -304,8 +304,8 @@ static std::optional<HostTensor> constantTensor(arith::ConstantOp op) {
   } else {
     bool isBool = type.getElementType().isInteger(1);
     for (const APInt &value : elements.getValues<APInt>())
-      out.data[i++] = static_cast<double>(isBool ? value.getZExtValue()
-                                                 : value.getSExtValue());
+      out.data[i++] = isBool ? static_cast<double>(value.getZExtValue())
+                             : static_cast<double>(value.getSExtValue());
   }
   return out;
 }

@@ -178,3 +178,26 @@ func.func @constants_under_views(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %g = arith.mulf %x, %f : tensor<4x8xf32>
   return %g : tensor<4x8xf32>
 }
+
+// Cross-entropy of rows with its gradient: one loop over the rows, which writes the gradient and no intermediate. The factor of each row
+// has a loop over the rows; what it meets there with sums of their elements goes on in the loop over the elements.
+// CHECK-LABEL: @cross_entropy
+func.func @cross_entropy(%logits: tensor<8x50xf32>, %mask: tensor<8xf32>) -> (tensor<8xf32>, tensor<8x50xbf16>) {
+  // CHECK: %[[FACTOR:.*]] = ff.fused(%arg1) domain [8] reduced 0
+  // CHECK: ff.fused({{.*}}%[[FACTOR]]{{.*}}) domain [8, 50] reduced 1 : {{.*}} -> (tensor<8xf32>, tensor<8x50xbf16>)
+  // CHECK-NOT: ff.fused
+  // CHECK: return
+  %max = ff.reduce <max> %logits dims [1] : tensor<8x50xf32> to tensor<8xf32>
+  %shift = ff.broadcast %max dims [0] : tensor<8xf32> to tensor<8x50xf32>
+  %below = arith.subf %logits, %shift : tensor<8x50xf32>
+  %exp = math.exp %below : tensor<8x50xf32>
+  %total = ff.reduce <sum> %exp dims [1] : tensor<8x50xf32> to tensor<8xf32>
+  %factor = math.tanh %mask : tensor<8xf32>
+  %log = math.log %total : tensor<8xf32>
+  %loss = arith.mulf %factor, %log : tensor<8xf32>
+  %each = arith.divf %factor, %total : tensor<8xf32>
+  %b = ff.broadcast %each dims [0] : tensor<8xf32> to tensor<8x50xf32>
+  %grad = arith.mulf %b, %exp : tensor<8x50xf32>
+  %n = arith.truncf %grad : tensor<8x50xf32> to tensor<8x50xbf16>
+  return %loss, %n : tensor<8xf32>, tensor<8x50xbf16>
+}

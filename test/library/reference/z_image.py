@@ -40,7 +40,10 @@ class ZImage:
         latent = (2, self.channels, *self.size)
         data = {"x": rng.standard_normal(latent), "t": rng.uniform(0, 0.02, 2), "text": rng.standard_normal((2, self.text, self.text_dim)),
                 "target": rng.standard_normal(latent)}
-        return data | ({"length": np.array(self.lengths)} if self.lengths else {})
+        if self.lengths:
+            lengths = np.array(self.lengths)
+            data |= {"length": lengths, "mask": (np.arange(self.text) < lengths[:, None]).astype(np.int64)}
+        return data
 
     def block(self, p, x, angle, c=None):
         if c is not None:
@@ -92,4 +95,4 @@ class ZImage:
         return np.stack([self.sample(p, x, t, text[:n]) for x, t, text, n in zip(data["x"], data["t"], data["text"], lengths)])
 
 
-CASES = {"z-image": ZImage((4, 6), 40, (7, 40)), "z-image-whole": ZImage((16, 8), 32)}
+CASES = {"z-image": ZImage((4, 6), 40, (7, 40)), "z-image-whole": ZImage((16, 8), 32), "z-image-masked": ZImage((4, 6), 40, (7, 40))}
