@@ -84,7 +84,7 @@ def from_ff(shape: torch.Size) -> None:
 def adapted():
     """A model with adapters of PEFT that do something, with ranks and alphas of single layers."""
     config = LoraConfig(r=4, lora_alpha=6, target_modules=["to_q", "to_k", "to_out.0", "net.0.proj", "linear_1"],
-                        rank_pattern={"blocks.0.attn1.to_q": 2, "net.0.proj": 8}, alpha_pattern={"blocks.1.attn2.to_k": 3, r"attn2\.to_[kv]": 5, "linear_1": 16})
+                        rank_pattern={"blocks.0.attn1.to_q": 2, "net.0.proj": 8}, alpha_pattern={"blocks.1.attn2.to_k": 3, r"blocks\.[01]\.attn2\.to_[kv]": 5, "linear_1": 16})
     model = get_peft_model(CASE.load(FOLDER / "model", torch.float32), config).eval()
     for i, (name, value) in enumerate(model.named_parameters()):
         if "lora_" in name:
