@@ -68,6 +68,9 @@ bool parseOptions(int argc, char **argv, const Metadata &metadata,
   app.add_flag("--report-memory", options.reportMemory,
                "Print at the end the planned and the measured memory of rank "
                "0, as a line of JSON");
+  app.add_flag("--report-loading", options.reportLoading,
+               "Print how long the parameters took to load, and what each rank "
+               "read and had in memory until then, as a line of JSON");
   app.add_option("--dump-gradients", options.dumpGradients,
                  "Write the gradients of the first optimizer step, before "
                  "clipping, to this safetensors file");

@@ -33,6 +33,7 @@ struct Options {
   bool dumpSamples = false;
   bool printLayout = false;
   bool reportMemory = false;
+  bool reportLoading = false;
   bool graphs = true;             ///< on a GPU: replay captured graphs
   double collectiveTimeout = 600; ///< on a GPU, in seconds
 };

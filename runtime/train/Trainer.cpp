@@ -9,6 +9,7 @@
 #include "runtime/train/Trainer.h"
 #include "runtime/core/Error.h"
 #include "runtime/launch/Launch.h"
+#include "runtime/train/LoadReport.h"
 #include "runtime/train/Schedule.h"
 
 #include <cmath>
@@ -86,7 +87,13 @@ void Trainer::restore() {
   auto found = agreeOnCheckpoint(comm, out, setup.options.resume, warnings);
   for (const std::string &text : warnings)
     warn(text);
+  std::optional<LoadReport> report;
+  if (setup.options.reportLoading)
+    report.emplace(comm);
   loadParameters(metadata, ctx.layout, ctx.arena, comm.shardIndex());
+  std::string loaded;
+  if (report)
+    loaded = report->finish("per-rank", metadata, ctx.layout, ctx.baselineRss);
   if (found) {
     for (const std::string &text : checkpointer.load(*found))
       warn(text);
@@ -108,6 +115,8 @@ void Trainer::restore() {
   if (found)
     log->note(
         fmt::format("resumed from {} at step {}", found->path, found->step));
+  if (report)
+    log->note(loaded);
   checkSpace();
 }
 
