@@ -13,8 +13,8 @@
 
 namespace ff::rt {
 
-/// The value of a line `key:  N kB` of a file in /proc, in bytes; `unit` is that
-/// of N.
+/// The value of a line `key:  N kB` of a file in /proc, in bytes; `unit` is
+/// that of N.
 static size_t procValue(const char *path, const char *key, size_t unit = 1024) {
   std::FILE *file = std::fopen(path, "r");
   if (!file)

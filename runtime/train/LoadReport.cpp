@@ -23,8 +23,8 @@ static size_t largestTensor(const Metadata &metadata) {
         continue;
       const char *dtype = fileDtypeOf(param.source->dtype);
       for (const SourcePiece &piece : param.source->pieces) {
-        size_t bytes = dtype ? fileDtypeSize(dtype)
-                             : fileDtypeSize(param.source->dtype);
+        size_t bytes =
+            dtype ? fileDtypeSize(dtype) : fileDtypeSize(param.source->dtype);
         for (int64_t dim : piece.shape)
           bytes *= static_cast<size_t>(dim);
         largest = std::max(largest, bytes);
@@ -39,7 +39,7 @@ LoadReport::LoadReport(Communicator &comm) : comm(comm) {
   begin = std::chrono::steady_clock::now();
 }
 
-std::string LoadReport::finish(const std::string &mode,
+std::string LoadReport::finish(const std::string &mode, size_t readBytes,
                                const Metadata &metadata, const Layout &layout,
                                size_t baselineRss) {
   size_t slice = 0;

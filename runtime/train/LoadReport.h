@@ -21,11 +21,11 @@ public:
   /// All ranks call it.
   explicit LoadReport(Communicator &comm);
 
-  /// All ranks call it. One line of JSON, on rank 0.
-  std::string finish(const std::string &mode, const Metadata &metadata,
-                     const Layout &layout, size_t baselineRss);
-
-  size_t readBytes = 0; ///< of files, by this rank
+  /// All ranks call it, each with the bytes of files that it has read. One line
+  /// of JSON.
+  std::string finish(const std::string &mode, size_t readBytes,
+                     const Metadata &metadata, const Layout &layout,
+                     size_t baselineRss);
 
 private:
   Communicator &comm;

@@ -34,6 +34,7 @@ struct Options {
   bool printLayout = false;
   bool reportMemory = false;
   bool reportLoading = false;
+  bool loadPerNode = false;
   bool graphs = true;             ///< on a GPU: replay captured graphs
   double collectiveTimeout = 600; ///< on a GPU, in seconds
 };

@@ -90,12 +90,14 @@ void Trainer::restore() {
   std::optional<LoadReport> report;
   if (setup.options.reportLoading)
     report.emplace(comm);
-  loadParameters(metadata, ctx.layout, ctx.arena, comm.shardIndex());
+  Loading loading(comm, setup.options.loadPerNode);
+  size_t bytes = loadParameters(metadata, ctx.layout, ctx.arena, loading.team);
   std::string loaded;
   if (report)
-    loaded = report->finish("per-rank", metadata, ctx.layout, ctx.baselineRss);
+    loaded = report->finish(setup.options.loadPerNode ? "per-node" : "per-rank",
+                            bytes, metadata, ctx.layout, ctx.baselineRss);
   if (found) {
-    for (const std::string &text : checkpointer.load(*found))
+    for (const std::string &text : checkpointer.load(*found, loading.team))
       warn(text);
     doneSteps = savedStep = found->step;
     doneSamples = found->samples;

@@ -1,0 +1,129 @@
+//===- BlockReader.cpp - How bytes of weight files reach a rank -----------===//
+//
+// Part of the ff project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/train/BlockReader.h"
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+
+namespace ff::rt {
+
+LoadTeam LoadTeam::of(NodeRing &ring, MeshShape mesh) {
+  LoadTeam team{{}, ring.position(), &ring};
+  for (int rank : ring.ranks())
+    team.shardIndices.push_back(rank % static_cast<int>(mesh.shard));
+  return team;
+}
+
+Loading::Loading(Communicator &comm, bool perNode)
+    : team(LoadTeam::alone(comm.shardIndex())) {
+  if (!perNode)
+    return;
+  ring.emplace(comm);
+  team = LoadTeam::of(*ring, comm.mesh);
+}
+
+Interval Interval::within(Interval other) const {
+  return {std::max(begin, other.begin), std::min(end, other.end)};
+}
+
+BlockReader::BlockReader(const LoadTeam &team) : team(team) {}
+
+BlockReader::~BlockReader() {
+  stop = true; // an Error: nobody takes what is still to be filled
+  if (filler.joinable())
+    filler.join();
+}
+
+std::optional<size_t> BlockReader::add(const SafetensorsFile &file,
+                                       const FileTensor &tensor, Interval range,
+                                       const std::vector<Interval> &needs) {
+  Block block{&file, &tensor, {range.end, range.begin}, {}, 0};
+  for (size_t i = 0; i < needs.size(); ++i) {
+    Interval need = needs[i].within(range);
+    if (need.empty())
+      continue;
+    ++block.takers;
+    block.all = {std::min(block.all.begin, need.begin),
+                 std::max(block.all.end, need.end)};
+    if (i == team.self)
+      block.own = need;
+  }
+  if (block.own.empty() && !isShared(block))
+    return std::nullopt;
+  if (isShared(block))
+    shared.push_back(blocks.size());
+  blocks.push_back(block);
+  return block.own.empty() ? std::nullopt : std::optional(blocks.size() - 1);
+}
+
+void BlockReader::start() {
+  for (const Block &block : blocks)
+    block.file->open(); // two threads read
+  if (shared.empty())
+    return;
+  firstChunk = team.ring->claim(static_cast<int64_t>(shared.size()));
+  filler = std::thread([this] { orFatal([&] { fill(); }); });
+}
+
+void BlockReader::read(const Block &block, Interval range, char *to) {
+  auto bytes = static_cast<size_t>(range.size());
+  block.file->read(*block.tensor, static_cast<size_t>(range.begin), bytes, to);
+  total += bytes;
+}
+
+/// Reads the shared blocks whose turn it is.
+void BlockReader::fill() {
+  for (size_t i = 0; i < shared.size(); ++i) {
+    int64_t chunk = firstChunk + static_cast<int64_t>(i);
+    if (static_cast<size_t>(chunk) % team.shardIndices.size() != team.self)
+      continue;
+    char *to = team.ring->beginFill(chunk, stop);
+    if (!to)
+      return;
+    const Block &block = blocks[shared[i]];
+    read(block, block.all, to);
+    team.ring->endFill(chunk, block.takers);
+  }
+}
+
+const char *BlockReader::open(size_t number) {
+  const Block &block = blocks[number];
+  if (!isShared(block)) {
+    staging.resize(blockBytes);
+    read(block, block.own, staging.data());
+    return staging.data();
+  }
+  while (shared[nextShared] < number)
+    ++nextShared;
+  return team.ring->beginTake(firstChunk + static_cast<int64_t>(nextShared)) +
+         (block.own.begin - block.all.begin);
+}
+
+void BlockReader::copy(size_t number, int64_t at, size_t bytes, char *to) {
+  const Block &block = blocks[number];
+  if (isShared(block)) {
+    std::memcpy(to, open(number) + at, bytes);
+    return;
+  }
+  int64_t begin = block.own.begin + at;
+  read(block, {begin, begin + static_cast<int64_t>(bytes)}, to);
+}
+
+void BlockReader::release(size_t number) {
+  if (isShared(blocks[number]))
+    team.ring->endTake(firstChunk + static_cast<int64_t>(nextShared));
+}
+
+void BlockReader::finish() {
+  if (filler.joinable())
+    filler.join();
+  staging = {};
+}
+
+} // namespace ff::rt
