@@ -8,8 +8,10 @@
 
 #include "runtime/train/BlockReader.h"
 #include "runtime/core/Error.h"
+#include "runtime/train/DurableFile.h"
 
 #include <algorithm>
+#include <cerrno>
 
 namespace ff::rt {
 
@@ -73,6 +75,9 @@ void BlockReader::start() {
 
 void BlockReader::read(const Block &block, Interval range, char *to) {
   auto bytes = static_cast<size_t>(range.size());
+  if (isUnreadable())
+    fail("cannot read {} bytes of {}: {}", bytes, block.file->path(),
+         std::strerror(EIO));
   block.file->read(*block.tensor, static_cast<size_t>(range.begin), bytes, to);
   total += bytes;
 }

@@ -13,7 +13,7 @@
 //            to the slice where neither patches nor a cast come between.
 //            Memory: one block; the ring of a node, 16 MiB.
 //   patch    Patches: adapters are added to the block, as floats. Memory: the
-//            block in f32 (f64), a second one for a product, and the factors of
+//            block in f32 (f64), one more for a difference, and the factors of
 //            the part: A whole and the rows of B that this rank has.
 //   cast     Loader::cast: to the master dtype, once. Memory: none.
 //   slice    Loader::slice: to the elements that this rank owns, in the arena;

@@ -106,10 +106,8 @@ template <typename T> void Patches<T>::add(const LoadChunk &chunk, T *values) {
       continue;
     }
     const LoadFactors &own = part.factors[index];
-    sum.resize(static_cast<size_t>(n));
     addProduct(factors[index].down, factors[index].up, own.rank, own.columns,
-               scale, at - own.rows.begin * own.columns, n, to, sum.data());
-    std::copy(sum.begin(), sum.end(), to);
+               scale, at - own.rows.begin * own.columns, n, to, to);
   }
 }
 

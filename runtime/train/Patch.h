@@ -48,8 +48,8 @@ private:
 
   const LoadPart &part;
   BlockReader &reader;
-  std::vector<Factors> factors;   ///< as part.factors
-  std::vector<T> sum, difference; ///< of one chunk
+  std::vector<Factors> factors; ///< as part.factors
+  std::vector<T> difference;    ///< of one chunk
 };
 
 } // namespace ff::rt
