@@ -27,7 +27,7 @@ namespace ff::rt {
 
 class NodeRing {
 public:
-  static constexpr size_t slotBytes = size_t{1} << 20;
+  static constexpr size_t slotBytes = blockBytes;
   static constexpr size_t slots = 16;
 
   /// All ranks call it. A node are the ranks that see each other's processes.

@@ -15,6 +15,9 @@
 
 namespace ff::rt {
 
+/// Blocks that the system fetches ahead of their use.
+constexpr size_t blocksAhead = 8;
+
 LoadTeam LoadTeam::of(NodeRing &ring, MeshShape mesh) {
   LoadTeam team{{}, ring.position(), &ring};
   for (int rank : ring.ranks())
@@ -45,20 +48,24 @@ BlockReader::~BlockReader() {
 std::optional<size_t> BlockReader::add(const SafetensorsFile &file,
                                        const FileTensor &tensor, Interval range,
                                        const std::vector<Interval> &needs) {
-  Block block{&file, &tensor, {range.end, range.begin}, {}, 0};
+  Block block{&file, &tensor, {range.end, range.begin}, {}, 0, false};
+  std::vector<Interval> some;
   for (size_t i = 0; i < needs.size(); ++i) {
     Interval need = needs[i].within(range);
     if (need.empty())
       continue;
-    ++block.takers;
     block.all = {std::min(block.all.begin, need.begin),
                  std::max(block.all.end, need.end)};
     if (i == team.self)
       block.own = need;
+    for (const Interval &other : some)
+      block.shared |= !need.within(other).empty();
+    some.push_back(need);
   }
-  if (block.own.empty() && !isShared(block))
+  block.takers = some.size();
+  if (block.own.empty() && !block.shared)
     return std::nullopt;
-  if (isShared(block))
+  if (block.shared)
     shared.push_back(blocks.size());
   blocks.push_back(block);
   return block.own.empty() ? std::nullopt : std::optional(blocks.size() - 1);
@@ -82,6 +89,16 @@ void BlockReader::read(const Block &block, Interval range, char *to) {
   total += bytes;
 }
 
+void BlockReader::expectAfter(size_t number) {
+  for (; expected < blocks.size() && expected <= number + blocksAhead;
+       ++expected) {
+    const Block &block = blocks[expected];
+    if (expected > number && !block.shared)
+      block.file->expect(*block.tensor, static_cast<size_t>(block.own.begin),
+                         static_cast<size_t>(block.own.size()));
+  }
+}
+
 /// Reads the shared blocks whose turn it is.
 void BlockReader::fill() {
   for (size_t i = 0; i < shared.size(); ++i) {
@@ -99,7 +116,8 @@ void BlockReader::fill() {
 
 const char *BlockReader::open(size_t number) {
   const Block &block = blocks[number];
-  if (!isShared(block)) {
+  if (!block.shared) {
+    expectAfter(number);
     staging.resize(blockBytes);
     read(block, block.own, staging.data());
     return staging.data();
@@ -112,16 +130,17 @@ const char *BlockReader::open(size_t number) {
 
 void BlockReader::copy(size_t number, int64_t at, size_t bytes, char *to) {
   const Block &block = blocks[number];
-  if (isShared(block)) {
+  if (block.shared) {
     std::memcpy(to, open(number) + at, bytes);
     return;
   }
+  expectAfter(number);
   int64_t begin = block.own.begin + at;
   read(block, {begin, begin + static_cast<int64_t>(bytes)}, to);
 }
 
 void BlockReader::release(size_t number) {
-  if (isShared(blocks[number]))
+  if (blocks[number].shared)
     team.ring->endTake(firstChunk + static_cast<int64_t>(nextShared));
 }
 

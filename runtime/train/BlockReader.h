@@ -25,9 +25,6 @@
 
 namespace ff::rt {
 
-/// Bytes of a block, at most: also what a buffer of one takes.
-constexpr size_t blockBytes = NodeRing::slotBytes;
-
 /// The ranks that load together: those of a node, or one alone.
 struct LoadTeam {
   std::vector<int> shardIndices; ///< of each of them
@@ -69,9 +66,10 @@ inline Interval shifted(Interval range, int64_t by) {
 struct Block {
   const SafetensorsFile *file;
   const FileTensor *tensor;
-  Interval all;      ///< what ranks of the team need, in bytes of the tensor
-  Interval own;      ///< what this one needs of it
-  size_t takers = 0; ///< ranks of the team that need some of it
+  Interval all;        ///< what ranks of the team need, in bytes of the tensor
+  Interval own;        ///< what this one needs of it
+  size_t takers = 0;   ///< ranks of the team that need some of it
+  bool shared = false; ///< several need the same bytes
 };
 
 class BlockReader {
@@ -106,15 +104,17 @@ public:
   size_t bytesRead() const { return total; }
 
 private:
-  bool isShared(const Block &block) const { return block.takers > 1; }
   void read(const Block &block, Interval range, char *to);
   void fill();
+  /// Has the system fetch what this rank reads itself after block `number`.
+  void expectAfter(size_t number);
 
   const LoadTeam &team;
   std::vector<Block> blocks;
   std::vector<size_t> shared; ///< blocks that several ranks need
   int64_t firstChunk = 0;
   size_t nextShared = 0; ///< the first of them that was not released
+  size_t expected = 0;   ///< blocks that the system was told of
   std::vector<char> staging;
   std::atomic<size_t> total{0};
   std::atomic<bool> stop{false};

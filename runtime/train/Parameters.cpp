@@ -10,7 +10,8 @@
 // most 1 MiB of the file, so that no tensor is ever whole on the host:
 //
 //   read     BlockReader: from the file, or from the ring of the node. Straight
-//            to the slice where neither patches nor a cast come between.
+//            to the slice where neither patches nor a cast come between. The
+//            system fetches the next blocks meanwhile.
 //            Memory: one block; the ring of a node, 16 MiB.
 //   patch    Patches: adapters are added to the block, as floats. Memory: the
 //            block in f32 (f64), one more for a difference, and the factors of

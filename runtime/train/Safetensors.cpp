@@ -292,6 +292,12 @@ void SafetensorsFile::read(const FileTensor &tensor, size_t first, size_t bytes,
   }
 }
 
+void SafetensorsFile::expect(const FileTensor &tensor, size_t first,
+                             size_t bytes) const {
+  posix_fadvise(fd, static_cast<off_t>(offset(tensor) + first),
+                static_cast<off_t>(bytes), POSIX_FADV_WILLNEED); // only a hint
+}
+
 void SafetensorsFile::forget(const FileTensor &tensor) const {
   size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   size_t begin = static_cast<size_t>(data(tensor) - mapping) / page * page;
