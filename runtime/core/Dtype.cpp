@@ -249,9 +249,16 @@ static bool hasInfinity(DType dtype, const void *data, int64_t n) {
   }
 }
 
+/// Whether a finite value of `from` can be infinite in `to`.
+static bool canOverflow(DType from, DType to) {
+  return isFloat(from) && from != to && to != FF_F64 &&
+         !(to == FF_F32 && from != FF_F64) &&
+         !(to == FF_BF16 && from == FF_F16);
+}
+
 double largestOverflow(DType srcType, const void *src, DType dstType,
                        const void *dst, int64_t n) {
-  if (srcType == dstType || !isFloat(srcType) || !hasInfinity(dstType, dst, n))
+  if (!canOverflow(srcType, dstType) || !hasInfinity(dstType, dst, n))
     return 0;
   double largest = 0, before, after;
   const char *from = static_cast<const char *>(src);

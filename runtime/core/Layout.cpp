@@ -190,8 +190,34 @@ void takeInputsAndOutputs(const std::vector<const Program *> &programs,
   layout.outputs = cursor.take(outputBytes);
 }
 
+/// Adapters are added to a block of a weight as floats: those of one parameter,
+/// whole, two blocks of at least two bytes each, and the block itself.
+size_t foldBytes(const Metadata &metadata) {
+  size_t largest = 0;
+  for (const Group &group : metadata.groups) {
+    size_t wide = dtypeSize(wideDtype(group.masterDtype));
+    for (const Param &param : group.params) {
+      if (param.patches.empty())
+        continue;
+      size_t bytes = blockBytes + 2 * (blockBytes / 2) * wide;
+      for (const ParamPatch &patch : param.patches) {
+        if (patch.down.empty() || patch.shape.empty() || !patch.shape[0])
+          continue;
+        int64_t up = 1;
+        for (int64_t dim : patch.shape)
+          up *= dim;
+        int64_t rows = patch.shape[0], rank = up / rows;
+        bytes += static_cast<size_t>(up + rank * (patch.count / rows)) * wide;
+      }
+      largest = std::max(largest, bytes);
+    }
+  }
+  return largest;
+}
+
 /// Loading and saving convert in one buffer; to merge takes the adapters of one
-/// unit, gathered and as floats, and weights before and after.
+/// unit, gathered and as floats, and weights before and after. What is folded
+/// on load is gone by then.
 size_t hostBytes(const Metadata &metadata, RunMode mode, const Layout &layout) {
   size_t largest = 0;
   for (size_t unit = 0; unit < metadata.units.size(); ++unit) {
@@ -207,7 +233,8 @@ size_t hostBytes(const Metadata &metadata, RunMode mode, const Layout &layout) {
   size_t inputs =
       layout.onDevice ? inputSets * (layout.inputSetBytes + scalarBytes) : 0;
   return stagingBytes * (layout.onDevice ? 2 : 1) + inputs +
-         (largest ? largest + 2 * mergeChunk * sizeof(double) : 0);
+         std::max(largest ? largest + 2 * mergeChunk * sizeof(double) : 0,
+                  foldBytes(metadata));
 }
 
 } // namespace

@@ -26,9 +26,12 @@ namespace ff::rt {
 /// Alignment of every buffer, in bytes.
 constexpr size_t arenaAlignment = 64;
 
-/// The buffer through which weights are read and tensors are written, where
-/// dtypes differ. It is not in the arena: it lives while loading and saving.
+/// The buffer through which tensors are written, where dtypes differ. It is not
+/// in the arena: it lives while saving.
 constexpr size_t stagingBytes = size_t{4} << 20;
+
+/// Bytes of a weight file that are loaded at a time.
+constexpr size_t blockBytes = size_t{1} << 20;
 
 /// Elements of weights that are merged with adapters at a time.
 constexpr int64_t mergeChunk = 1 << 17;

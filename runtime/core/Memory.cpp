@@ -13,24 +13,26 @@
 
 namespace ff::rt {
 
-/// The value of a line `key:  N kB` of a file in /proc, in bytes.
-static size_t procValue(const char *path, const char *key) {
+/// The value of a line `key:  N kB` of a file in /proc, in bytes; `unit` is
+/// that of N.
+static size_t procValue(const char *path, const char *key, size_t unit = 1024) {
   std::FILE *file = std::fopen(path, "r");
   if (!file)
     return 0;
   char line[256];
-  size_t length = std::strlen(key), kilobytes = 0;
+  size_t length = std::strlen(key), value = 0;
   while (std::fgets(line, sizeof line, file))
     if (std::strncmp(line, key, length) == 0 && line[length] == ':') {
-      std::sscanf(line + length + 1, "%zu", &kilobytes);
+      std::sscanf(line + length + 1, "%zu", &value);
       break;
     }
   std::fclose(file);
-  return kilobytes * 1024;
+  return value * unit;
 }
 
 size_t residentBytes() { return procValue("/proc/self/status", "VmRSS"); }
 size_t peakResidentBytes() { return procValue("/proc/self/status", "VmHWM"); }
+size_t systemReadBytes() { return procValue("/proc/self/io", "rchar", 1); }
 size_t availableBytes() { return procValue("/proc/meminfo", "MemAvailable"); }
 
 } // namespace ff::rt

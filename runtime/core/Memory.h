@@ -17,6 +17,10 @@ namespace ff::rt {
 size_t residentBytes();
 size_t peakResidentBytes();
 
+/// Bytes that this process has read by read() and its like; 0 where the system
+/// does not say.
+size_t systemReadBytes();
+
 /// Bytes that processes of this machine may still take without swapping; 0
 /// where the system does not say.
 size_t availableBytes();

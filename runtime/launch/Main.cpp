@@ -39,11 +39,11 @@ void printLayout(const Metadata &metadata, const Options &options,
 /// What decides how collectives are launched must be the same on every rank: a
 /// launcher may have started them with other flags.
 void checkSameOptions(const Options &options, Communicator &comm) {
-  auto flags = [&](bool graphs, bool profile, bool sample) {
-    return fmt::format("{}{}{}", graphs ? "" : " --no-graphs",
-                       profile ? " --profile" : "", sample ? " --sample" : "");
-  };
-  std::string mine = flags(options.graphs, options.profile, options.sample);
+  std::string mine = fmt::format(
+      "{}{}{}{}{}", options.graphs ? "" : " --no-graphs",
+      options.profile ? " --profile" : "", options.sample ? " --sample" : "",
+      options.loadPerNode ? " --load per-node" : "",
+      options.reportLoading ? " --report-loading" : "");
   std::vector<std::string> all = comm.exchange(mine);
   for (size_t rank = 0; rank < all.size(); ++rank)
     if (all[rank] != all[0])

@@ -238,7 +238,8 @@ std::string Checkpointer::save(int64_t step, int64_t samples) {
   return error;
 }
 
-std::vector<std::string> Checkpointer::load(const CheckpointInfo &info) {
+std::vector<std::string> Checkpointer::load(const CheckpointInfo &info,
+                                            const LoadTeam &team) {
   if (info.seed != metadata.seed)
     fail("{} was made with seed {}, the spec has seed {}; another seed would "
          "repeat some samples and drop others; fix: seed = {}",
@@ -250,12 +251,13 @@ std::vector<std::string> Checkpointer::load(const CheckpointInfo &info) {
     if (!isState || (file.kind == StateKind::Ema && !info.hasEma))
       continue;
     readPieces(file, info.path + "/" + file.path, file.kind, metadata, layout,
-               arena, owned);
+               arena, team);
   }
   return warnings;
 }
 
-void Checkpointer::loadForSampling(const CheckpointInfo &info, bool ema) {
+void Checkpointer::loadForSampling(const CheckpointInfo &info, bool ema,
+                                   const LoadTeam &team) {
   if (ema && !info.hasEma)
     fail("{} has no EMA; fix: [sample] weights = \"model\", or train with "
          "ema_decay",
@@ -264,7 +266,7 @@ void Checkpointer::loadForSampling(const CheckpointInfo &info, bool ema) {
   ParameterFile file = stateFile(metadata, layout, path,
                                  ema ? StateKind::Ema : StateKind::Master);
   readPieces(file, info.path + "/" + path, StateKind::Master, metadata, layout,
-             arena, owned);
+             arena, team);
 }
 
 } // namespace ff::rt

@@ -85,10 +85,12 @@ public:
 
   /// Loads master weights, moments and EMA. Without `info.hasEma` the EMA stays
   /// as it is. Another trainable set is an Error; the result are warnings.
-  std::vector<std::string> load(const CheckpointInfo &info);
+  std::vector<std::string> load(const CheckpointInfo &info,
+                                const LoadTeam &team);
 
   /// Loads the weights to sample from into the master slices.
-  void loadForSampling(const CheckpointInfo &info, bool ema);
+  void loadForSampling(const CheckpointInfo &info, bool ema,
+                       const LoadTeam &team);
 
   /// Bytes of one checkpoint without its manifest.
   size_t bytes() const;

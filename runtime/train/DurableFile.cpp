@@ -23,8 +23,8 @@
 namespace ff::rt {
 
 namespace {
-long killAt = 0, fullAt = 0;
-std::atomic<long> operations{0}, writes{0};
+long killAt = 0, fullAt = 0, unreadableAt = 0;
+std::atomic<long> operations{0}, writes{0}, reads{0};
 
 /// The n of `n` or `n@R` where it is meant for `rank`, else 0.
 long faultOf(const char *variable, int rank) {
@@ -56,7 +56,10 @@ void faultPoint() {
 void armFaults(int rank) {
   killAt = faultOf("FF_FAULT_WRITE", rank);
   fullAt = faultOf("FF_FULL_DISK", rank);
+  unreadableAt = faultOf("FF_FAULT_READ", rank);
 }
+
+bool isUnreadable() { return unreadableAt && ++reads == unreadableAt; }
 
 DurableFile::DurableFile(const std::string &path, bool create) : path(path) {
   faultPoint();

@@ -29,6 +29,10 @@ namespace ff::rt {
 /// are not set, nothing fails.
 void armFaults(int rank);
 
+/// FF_FAULT_READ=n@R: whether this is the n-th block of weights that the rank
+/// reads, which is to fail.
+bool isUnreadable();
+
 /// A file that is written at offsets, possibly by several ranks. An Error names
 /// the path and the bytes.
 class DurableFile {

@@ -68,6 +68,17 @@ bool parseOptions(int argc, char **argv, const Metadata &metadata,
   app.add_flag("--report-memory", options.reportMemory,
                "Print at the end the planned and the measured memory of rank "
                "0, as a line of JSON");
+  std::string load = "per-rank";
+  app.add_option("--load", load,
+                 "Who reads weights and checkpoints. per-rank: every rank what "
+                 "it needs; per-node: what several ranks of a machine need, as "
+                 "with replicas, is read once there and shared in 16 MiB of "
+                 "memory, for file systems that are slow")
+      ->check(CLI::IsMember({"per-rank", "per-node"}))
+      ->capture_default_str();
+  app.add_flag("--report-loading", options.reportLoading,
+               "Print how long the parameters took to load, and what each rank "
+               "read and had in memory until then, as a line of JSON");
   app.add_option("--dump-gradients", options.dumpGradients,
                  "Write the gradients of the first optimizer step, before "
                  "clipping, to this safetensors file");
@@ -94,6 +105,7 @@ bool parseOptions(int argc, char **argv, const Metadata &metadata,
     status = 2;
     return false;
   }
+  options.loadPerNode = load == "per-node";
   if (options.out.empty()) {
     std::fprintf(stderr, "error: --out is empty; fix: name a folder\n");
     status = 2;

@@ -33,6 +33,8 @@ struct Options {
   bool dumpSamples = false;
   bool printLayout = false;
   bool reportMemory = false;
+  bool reportLoading = false;
+  bool loadPerNode = false;
   bool graphs = true;             ///< on a GPU: replay captured graphs
   double collectiveTimeout = 600; ///< on a GPU, in seconds
 };

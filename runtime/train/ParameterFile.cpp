@@ -140,10 +140,47 @@ std::vector<Span> writePieces(const ParameterFile &file,
   return spans;
 }
 
+namespace {
+
+/// Some own elements of a parameter, which come in one block.
+struct StateChunk {
+  size_t tensor; ///< in the file
+  Interval elements;
+  size_t block;
+};
+
+std::vector<StateChunk> planState(const ParameterFile &file,
+                                  const SafetensorsFile &in,
+                                  const Metadata &metadata,
+                                  const Layout &layout, const LoadTeam &team,
+                                  BlockReader &reader) {
+  std::vector<StateChunk> chunks;
+  for (size_t index = 0; index < file.params.size(); ++index) {
+    auto [g, p] = file.params[index];
+    const Param &param = metadata.groups[g].params[p];
+    const FileTensor &tensor = in.tensor(file.plan.tensors()[index].name);
+    auto size = static_cast<int64_t>(fileDtypeSize(tensor.dtype));
+    std::vector<Interval> needs;
+    for (int shardIndex : team.shardIndices)
+      needs.push_back(
+          scaled(ownedRange(layout.groups[g], param, shardIndex), size));
+    Interval own = ownedRange(layout.groups[g], param, team.shardIndex());
+    int64_t step = static_cast<int64_t>(blockBytes) / size;
+    for (int64_t at = 0; at < param.span; at += step) {
+      Interval range{at, std::min(at + step, param.span)};
+      if (auto block = reader.add(in, tensor, scaled(range, size), needs))
+        chunks.push_back({index, own.within(range), *block});
+    }
+  }
+  return chunks;
+}
+
+} // namespace
+
 void readPieces(const ParameterFile &file, const std::string &path,
                 StateKind target, const Metadata &metadata,
                 const Layout &layout, const Arena &arena,
-                const std::vector<OwnedPiece> &pieces) {
+                const LoadTeam &team) {
   SafetensorsFile in(path);
   const std::vector<PlannedTensor> &planned = file.plan.tensors();
   for (const PlannedTensor &expected : planned) {
@@ -156,16 +193,30 @@ void readPieces(const ParameterFile &file, const std::string &path,
   if (in.tensors().size() != planned.size())
     fail("{} has {} tensors, the spec trains {}", path, in.tensors().size(),
          planned.size());
-  std::vector<char> staging;
-  eachPiece(file, pieces, [&](size_t index, const OwnedPiece &piece) {
-    auto [region, dtype] = stateRegion(metadata, layout, piece.group, target);
-    writeSlice(arena, region, dtype, piece.sliceBegin, piece.count,
-               [&, dtype = dtype](int64_t first, int64_t count, char *to) {
-                 readElements(in, in.tensor(planned[index].name),
-                              piece.paramBegin + first, count, dtype, to,
-                              staging);
-               });
-  });
+  BlockReader reader(team);
+  std::vector<StateChunk> chunks =
+      planState(file, in, metadata, layout, team, reader);
+  reader.start();
+  for (const StateChunk &chunk : chunks) {
+    auto [g, p] = file.params[chunk.tensor];
+    auto [region, dtype] = stateRegion(metadata, layout, g, target);
+    DType from = dtype;
+    parseFileDtype(planned[chunk.tensor].dtype, from);
+    const GroupLayout &place = layout.groups[g];
+    int64_t begin = place.shards > 1 ? place.owned * team.shardIndex() : 0;
+    const char *bytes = reader.open(chunk.block);
+    writeSlice(
+        arena, region, dtype,
+        metadata.groups[g].params[p].offset + chunk.elements.begin - begin,
+        chunk.elements.size(),
+        [&, dtype = dtype](int64_t first, int64_t count, char *to) {
+          convertElements(from,
+                          bytes + static_cast<size_t>(first) * dtypeSize(from),
+                          dtype, to, count);
+        });
+    reader.release(chunk.block);
+  }
+  reader.finish();
 }
 
 } // namespace ff::rt

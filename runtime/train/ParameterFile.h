@@ -53,11 +53,11 @@ std::vector<Span> writePieces(const ParameterFile &file,
                               double scale = 1.0);
 
 /// Reads the own part of every tensor of the file into `target`. An Error where
-/// the tensors of the file are not those of the plan.
+/// the tensors of the file are not those of the plan. All ranks of a team with
+/// a ring call it.
 void readPieces(const ParameterFile &file, const std::string &path,
                 StateKind target, const Metadata &metadata,
-                const Layout &layout, const Arena &arena,
-                const std::vector<OwnedPiece> &pieces);
+                const Layout &layout, const Arena &arena, const LoadTeam &team);
 
 } // namespace ff::rt
 

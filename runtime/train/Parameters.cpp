@@ -5,15 +5,36 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A parameter that comes from files goes through these steps, in blocks of at
+// most 1 MiB of the file, so that no tensor is ever whole on the host:
+//
+//   read     BlockReader: from the file, or from the ring of the node. Straight
+//            to the slice where neither patches nor a cast come between. The
+//            system fetches the next blocks meanwhile.
+//            Memory: one block; the ring of a node, 16 MiB.
+//   patch    Patches: adapters are added to the block, as floats. Memory: the
+//            block in f32 (f64), one more for a difference, and the factors of
+//            the part: A whole and the rows of B that this rank has.
+//   cast     Loader::cast: to the master dtype, once. Memory: none.
+//   slice    Loader::slice: to the elements that this rank owns, in the arena;
+//            on a GPU through the page-locked buffer of its arena, 4 MiB.
+//   release  BlockReader::release: the block may be filled anew. Factors go
+//            when their part is loaded, files when all is.
+//
+// LoadPlan says beforehand which blocks these are, for the ranks of a node
+// alike.
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/train/Parameters.h"
 #include "runtime/compute/Random.h"
+#include "runtime/compute/Threads.h"
 #include "runtime/core/Error.h"
-#include "runtime/train/Patch.h"
-#include "runtime/train/TensorFile.h"
+#include "runtime/train/LoadPlan.h"
 
 #include <algorithm>
-#include <tuple>
+#include <mutex>
 
 namespace ff::rt {
 
@@ -52,111 +73,152 @@ void checkSource(const Metadata &metadata, const Group &group,
   }
 }
 
-/// A part of what a rank owns that comes from one tensor.
-struct Read {
-  int component, file;
-  size_t begin;  ///< of the tensor in its file
-  int64_t first; ///< element of the tensor, as the group counts
-  const SourcePiece *source;
-  OwnedPiece piece;
+/// All headers, before anything is read.
+void checkFiles(const Metadata &metadata, const std::vector<Files> &files) {
+  for (const Group &group : metadata.groups)
+    for (const Param &param : group.params)
+      if (param.source)
+        checkSource(metadata, group, param, files[group.component]);
+  for (const Group &group : metadata.groups)
+    for (const Param &param : group.params)
+      for (const ParamPatch &patch : param.patches)
+        checkPatch(patch, files[group.component], metadata.spec,
+                   metadata.fullName(group, param));
+}
 
-  auto order() const { return std::tuple(component, file, begin, first); }
-};
-
-/// Reads pieces of tensors to the master slices of a rank.
+/// Loads the parameters of a rank: the pipeline of the head of this file.
 class Loader {
 public:
-  Loader(const Metadata &metadata, const Layout &layout, const Arena &arena)
-      : metadata(metadata), layout(layout), arena(arena) {}
+  Loader(const Metadata &metadata, const Layout &layout, const Arena &arena,
+         int shardIndex, BlockReader &reader)
+      : metadata(metadata), layout(layout), arena(arena),
+        shardIndex(shardIndex), reader(reader) {}
 
-  /// `files` are those of the component.
-  void read(const Files &files, const Read &read) {
-    const OwnedPiece &piece = read.piece;
-    const Group &group = metadata.groups[piece.group];
-    const Param &param = group.params[piece.param];
-    const SafetensorsFile &file = *files[static_cast<size_t>(read.file)];
-    if (!param.patches.empty()) {
-      if (wideDtype(group.masterDtype) == FF_F64)
-        return readPatched<double>(files, file, read);
-      return readPatched<float>(files, file, read);
-    }
-    const FileTensor &tensor = file.tensor(read.source->tensor);
-    // Elements of a type that we do not know are bytes, as in the group.
-    double overflow = 0;
-    writeMaster(piece, [&](int64_t first, int64_t count, char *to) {
-      overflow = std::max(overflow,
-                          readElements(file, tensor, read.first + first, count,
-                                       group.masterDtype, to, staging));
-    });
+  void load(const LoadPart &part) {
+    overflow = 0;
+    if (part.patches.empty())
+      loadPlain(part);
+    else if (wideDtype(groupOf(part).masterDtype) == FF_F64)
+      loadPatched<double>(part);
+    else
+      loadPatched<float>(part);
     if (overflow > 0)
-      failOverflow(read, file, overflow);
+      failOverflow(part);
   }
 
-  void start(const OwnedPiece &piece) {
+  void start(const OwnedPiece &piece) const {
     const Group &group = metadata.groups[piece.group];
     const Param &param = group.params[piece.param];
-    writeMaster(piece, [&](int64_t first, int64_t count, char *to) {
-      int64_t begin = piece.paramBegin + first;
-      initialize(metadata.seed, metadata.fullName(group, param), *param.init,
-                 group.masterDtype, begin, begin + count, to);
-    });
+    writeSlice(arena, layout.groups[piece.group].master, group.masterDtype,
+               piece.sliceBegin, piece.count,
+               [&](int64_t first, int64_t count, char *to) {
+                 int64_t begin = piece.paramBegin + first;
+                 initialize(metadata.seed, metadata.fullName(group, param),
+                            *param.init, group.masterDtype, begin,
+                            begin + count, to);
+               });
   }
 
 private:
-  /// Widens, adds the patches, and rounds once.
-  template <typename T>
-  void readPatched(const Files &files, const SafetensorsFile &file,
-                   const Read &read) {
-    const Group &group = metadata.groups[read.piece.group];
-    constexpr DType wide = sizeof(T) == 8 ? FF_F64 : FF_F32;
-    const FileTensor &tensor = file.tensor(read.source->tensor);
-    Patches<T> patches(group.params[read.piece.param], files);
-    std::vector<T> values(mergeChunk);
-    double overflow = 0;
-    writeMaster(read.piece, [&](int64_t first, int64_t count, char *to) {
-      for (int64_t i = 0; i < count; i += mergeChunk) {
-        int64_t n = std::min(mergeChunk, count - i);
-        readElements(file, tensor, read.first + first + i, n, wide,
-                     values.data(), staging);
-        patches.add(read.piece.paramBegin + first + i, n, values.data());
-        char *at = to + static_cast<size_t>(i) * dtypeSize(group.masterDtype);
-        convertElements(wide, values.data(), group.masterDtype, at, n);
-        overflow =
-            std::max(overflow, largestOverflow(wide, values.data(),
-                                               group.masterDtype, at, n));
+  void loadPlain(const LoadPart &part) {
+    DType master = groupOf(part).masterDtype, from;
+    // Elements of a type that we do not know are bytes, as in the group.
+    bool same = !parseFileDtype(part.tensor->dtype, from) || from == master;
+    for (const LoadChunk &chunk : part.chunks) {
+      if (same) {
+        size_t size = dtypeSize(master);
+        slice(part, chunk.elements, [&](int64_t first, int64_t n, char *to) {
+          reader.copy(chunk.block, first * static_cast<int64_t>(size),
+                      static_cast<size_t>(n) * size, to);
+        });
+      } else {
+        const char *bytes = reader.open(chunk.block);
+        slice(part, chunk.elements, [&](int64_t first, int64_t n, char *to) {
+          cast(from, bytes + static_cast<size_t>(first) * dtypeSize(from),
+               master, to, n);
+        });
       }
-    });
-    if (overflow > 0)
-      failOverflow(read, file, overflow);
+      reader.release(chunk.block);
+    }
   }
 
-  [[noreturn]] void failOverflow(const Read &read, const SafetensorsFile &file,
-                                 double overflow) const {
-    const Group &group = metadata.groups[read.piece.group];
-    const Param &param = group.params[read.piece.param];
+  /// Widens, adds the patches, and rounds once.
+  template <typename T> void loadPatched(const LoadPart &part) {
+    constexpr DType wide = sizeof(T) == 8 ? FF_F64 : FF_F32;
+    DType master = groupOf(part).masterDtype, from;
+    if (!parseFileDtype(part.tensor->dtype, from))
+      failInternal("'{}' of {} has adapters", part.source->tensor,
+                   part.tensor->dtype);
+    Patches<T> patches(part, reader);
+    std::vector<T> values;
+    for (const LoadChunk &chunk : part.chunks) {
+      widenBlock(reader, chunk.block, from, chunk.elements.size(), values);
+      patches.add(chunk, values.data());
+      slice(part, chunk.elements, [&](int64_t first, int64_t n, char *to) {
+        cast(wide, values.data() + first, master, to, n);
+      });
+    }
+  }
+
+  /// Converts, on all threads, and notes what became infinite.
+  void cast(DType from, const void *source, DType to, char *target, int64_t n) {
+    std::mutex mutex;
+    parallelFor(n, 1 << 15, [&](int64_t begin, int64_t end) {
+      const char *in = static_cast<const char *>(source) +
+                       static_cast<size_t>(begin) * dtypeSize(from);
+      char *out = target + static_cast<size_t>(begin) * dtypeSize(to);
+      convertElements(from, in, to, out, end - begin);
+      double largest = largestOverflow(from, in, to, out, end - begin);
+      if (largest > 0) {
+        std::lock_guard<std::mutex> lock(mutex);
+        overflow = std::max(overflow, largest);
+      }
+    });
+  }
+
+  /// `body` writes own elements of a parameter to where they are in the slice.
+  template <typename Body>
+  void slice(const LoadPart &part, Interval elements, Body &&body) const {
+    const GroupLayout &place = layout.groups[part.group];
+    const Group &group = groupOf(part);
+    int64_t begin = place.shards > 1 ? place.owned * shardIndex : 0;
+    writeSlice(arena, place.master, group.masterDtype,
+               group.params[part.param].offset + elements.begin - begin,
+               elements.size(), body);
+  }
+
+  const Group &groupOf(const LoadPart &part) const {
+    return metadata.groups[part.group];
+  }
+
+  [[noreturn]] void failOverflow(const LoadPart &part) const {
+    const Group &group = groupOf(part);
+    const Param &param = group.params[part.param];
     fail("'{}' in {}{} has {} values up to {:g}, which are infinite in {}, the "
          "master dtype of '{}'; fix: a wider dtype for the parameters of '{}'",
-         read.source->tensor, file.path(),
-         param.patches.empty() ? "" : ", with its adapters,",
+         part.source->tensor, part.file->path(),
+         part.patches.empty() ? "" : ", with its adapters,",
          param.source->dtype, overflow, dtypeName(group.masterDtype),
          metadata.fullName(group, param),
          metadata.components[group.component].name);
   }
 
-  template <typename Body>
-  void writeMaster(const OwnedPiece &piece, Body &&body) const {
-    DType dtype = metadata.groups[piece.group].masterDtype;
-    writeSlice(arena, layout.groups[piece.group].master, dtype,
-               piece.sliceBegin, piece.count, body);
-  }
-
   const Metadata &metadata;
   const Layout &layout;
   const Arena &arena;
-  std::vector<char> staging;
+  const int shardIndex;
+  BlockReader &reader;
+  double overflow = 0; ///< the largest value of the part that became infinite
 };
 
 } // namespace
+
+Interval ownedRange(const GroupLayout &place, const Param &param,
+                    int shardIndex) {
+  int64_t begin = place.shards > 1 ? place.owned * shardIndex : 0;
+  return Interval{0, param.span}.within(
+      {begin - param.offset, begin + place.owned - param.offset});
+}
 
 std::vector<OwnedPiece> ownedPieces(const Metadata &metadata,
                                     const Layout &layout, int shardIndex) {
@@ -165,13 +227,12 @@ std::vector<OwnedPiece> ownedPieces(const Metadata &metadata,
     const Group &group = metadata.groups[g];
     const GroupLayout &place = layout.groups[g];
     int64_t begin = place.shards > 1 ? place.owned * shardIndex : 0;
-    int64_t end = begin + place.owned;
     for (size_t p = 0; p < group.params.size(); ++p) {
       const Param &param = group.params[p];
-      int64_t from = std::max(begin, param.offset);
-      int64_t to = std::min(end, param.offset + param.span);
-      if (from < to)
-        pieces.push_back({g, p, from - begin, from - param.offset, to - from});
+      Interval own = ownedRange(place, param, shardIndex);
+      if (!own.empty())
+        pieces.push_back(
+            {g, p, param.offset + own.begin - begin, own.begin, own.size()});
     }
   }
   return pieces;
@@ -200,55 +261,24 @@ std::vector<OwnedPiece> writtenPieces(const Metadata &metadata,
   return pieces;
 }
 
-void loadParameters(const Metadata &metadata, const Layout &layout,
-                    const Arena &arena, int shardIndex) {
+size_t loadParameters(const Metadata &metadata, const Layout &layout,
+                      const Arena &arena, const LoadTeam &team) {
   std::vector<Files> files;
   for (const Component &component : metadata.components)
     files.push_back(openFiles(metadata, component));
-  for (const Group &group : metadata.groups)
-    for (const Param &param : group.params)
-      if (param.source)
-        checkSource(metadata, group, param, files[group.component]);
-  for (const Group &group : metadata.groups)
-    for (const Param &param : group.params)
-      for (const ParamPatch &patch : param.patches)
-        checkPatch(patch, files[group.component], metadata.spec,
-                   metadata.fullName(group, param));
-
-  Loader loader(metadata, layout, arena);
-  std::vector<Read> reads;
-  for (const OwnedPiece &piece : ownedPieces(metadata, layout, shardIndex)) {
-    const Group &group = metadata.groups[piece.group];
-    const Param &param = group.params[piece.param];
-    if (!param.source) {
+  checkFiles(metadata, files);
+  BlockReader reader(team);
+  std::vector<LoadPart> parts = planLoad(metadata, layout, files, team, reader);
+  reader.start();
+  Loader loader(metadata, layout, arena, team.shardIndex(), reader);
+  for (const OwnedPiece &piece :
+       ownedPieces(metadata, layout, team.shardIndex()))
+    if (!metadata.groups[piece.group].params[piece.param].source)
       loader.start(piece);
-      continue;
-    }
-    // Of types that we do not know, elements of the group are bytes.
-    int64_t unit = param.span / std::max<int64_t>(param.numel(), 1);
-    int64_t end = 0; // of the source piece, in the parameter
-    for (const SourcePiece &source : param.source->pieces) {
-      int64_t begin = end;
-      end += source.count * unit;
-      int64_t from = std::max(begin, piece.paramBegin);
-      int64_t to = std::min(end, piece.paramBegin + piece.count);
-      if (from >= to)
-        continue;
-      OwnedPiece part = piece;
-      part.sliceBegin += from - piece.paramBegin;
-      part.paramBegin = from;
-      part.count = to - from;
-      const SafetensorsFile &file =
-          *files[group.component][static_cast<size_t>(source.file)];
-      reads.push_back({group.component, source.file,
-                       file.tensor(source.tensor).begin,
-                       source.first * unit + from - begin, &source, part});
-    }
-  }
-  std::sort(reads.begin(), reads.end(),
-            [](const Read &a, const Read &b) { return a.order() < b.order(); });
-  for (const Read &read : reads)
-    loader.read(files[static_cast<size_t>(read.component)], read);
+  for (const LoadPart &part : parts)
+    loader.load(part);
+  reader.finish();
+  return reader.bytesRead();
 }
 
 } // namespace ff::rt

@@ -11,6 +11,7 @@
 
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/Arena.h"
+#include "runtime/train/BlockReader.h"
 
 namespace ff::rt {
 
@@ -49,6 +50,11 @@ void writeSlice(const Arena &arena, const Region &region, DType dtype,
               });
 }
 
+/// What of a parameter a rank owns, in its elements: row-major, as the group
+/// counts (see Param::span).
+Interval ownedRange(const GroupLayout &place, const Param &param,
+                    int shardIndex);
+
 /// The pieces of the rank with `shardIndex`, in the order of groups and
 /// parameters.
 std::vector<OwnedPiece> ownedPieces(const Metadata &metadata,
@@ -66,9 +72,11 @@ std::vector<OwnedPiece> writtenPieces(const Metadata &metadata,
 ///
 /// All headers are checked before anything is read: a file that is no longer
 /// what the spec was compiled against is an Error. Tensors are then read in the
-/// order of the files, in chunks, and only what this rank owns of them.
-void loadParameters(const Metadata &metadata, const Layout &layout,
-                    const Arena &arena, int shardIndex);
+/// order of the files, in blocks, and only what the ranks of the team own of
+/// them. Returns the bytes that this rank has read. All ranks of a team with a
+/// ring call it.
+size_t loadParameters(const Metadata &metadata, const Layout &layout,
+                      const Arena &arena, const LoadTeam &team);
 
 } // namespace ff::rt
 

@@ -9,7 +9,7 @@
 #include "runtime/train/Patch.h"
 #include "runtime/compute/LowRank.h"
 #include "runtime/core/Error.h"
-#include "runtime/train/TensorFile.h"
+#include "runtime/train/LoadPlan.h"
 
 namespace ff::rt {
 
@@ -42,56 +42,80 @@ void checkPatch(const ParamPatch &patch, const Files &files,
          tensor ? shapeText(tensor->shape) : "no such tensor");
 }
 
+template <typename T> constexpr DType wideOf = sizeof(T) == 8 ? FF_F64 : FF_F32;
+
+/// Converts the blocks of a tensor behind each other.
 template <typename T>
-static std::vector<T> readWhole(const SafetensorsFile &file,
-                                const std::string &name) {
-  const FileTensor &tensor = file.tensor(name);
-  std::vector<T> values(static_cast<size_t>(tensor.numel()));
-  std::vector<char> staging;
-  readElements(file, tensor, 0, tensor.numel(),
-               sizeof(T) == 8 ? FF_F64 : FF_F32, values.data(), staging);
+static std::vector<T> readBlocks(BlockReader &reader,
+                                 const std::vector<size_t> &blocks, DType from,
+                                 int64_t count) {
+  std::vector<T> values(static_cast<size_t>(count));
+  size_t at = 0;
+  for (size_t block : blocks) {
+    size_t n = reader.ownBytes(block) / dtypeSize(from);
+    convertElements(from, reader.open(block), wideOf<T>, values.data() + at,
+                    static_cast<int64_t>(n));
+    reader.release(block);
+    at += n;
+  }
   return values;
 }
 
 template <typename T>
-Patches<T>::Patches(const Param &param, const Files &files) {
-  for (const ParamPatch &patch : param.patches) {
-    const SafetensorsFile &file = *files[static_cast<size_t>(patch.file)];
-    Loaded own{&patch, readWhole<T>(file, patch.tensor), {}, 1};
-    if (!patch.down.empty()) {
-      own.down = readWhole<T>(file, patch.down);
-      int64_t rank = static_cast<int64_t>(own.tensor.size()) / patch.shape[0];
-      own.columns = static_cast<int64_t>(own.down.size()) / rank;
-    }
-    loaded.push_back(std::move(own));
-  }
+void widenBlock(BlockReader &reader, size_t block, DType from, int64_t count,
+                std::vector<T> &values) {
+  values.resize(static_cast<size_t>(count));
+  const char *bytes = reader.open(block);
+  parallelFor(count, 1 << 15, [&](int64_t begin, int64_t end) {
+    convertElements(from, bytes + static_cast<size_t>(begin) * dtypeSize(from),
+                    wideOf<T>, values.data() + begin, end - begin);
+  });
+  reader.release(block);
 }
 
 template <typename T>
-void Patches<T>::add(int64_t first, int64_t count, T *values) const {
-  for (const Loaded &own : loaded) {
-    const ParamPatch &patch = *own.patch;
-    int64_t begin = std::max(first, patch.first);
-    int64_t end = std::min(first + count, patch.first + patch.count);
-    if (begin >= end)
+Patches<T>::Patches(const LoadPart &part, BlockReader &reader)
+    : part(part), reader(reader) {
+  for (const LoadFactors &own : part.factors) {
+    Factors read;
+    read.down = readBlocks<T>(reader, own.down, own.downDtype,
+                              own.rows.empty() ? 0 : own.rank * own.columns);
+    read.up =
+        readBlocks<T>(reader, own.up, own.upDtype, own.rows.size() * own.rank);
+    factors.push_back(std::move(read));
+  }
+}
+
+template <typename T> void Patches<T>::add(const LoadChunk &chunk, T *values) {
+  size_t nextFactors = 0, nextDifference = 0;
+  for (const ParamPatch *patch : part.patches) {
+    bool isProduct = !patch->down.empty();
+    size_t index = isProduct ? nextFactors++ : 0;
+    Interval range =
+        chunk.elements.within({patch->first, patch->first + patch->count});
+    if (range.empty())
       continue;
-    T *to = values + (begin - first);
-    int64_t at = begin - patch.first, n = end - begin;
-    T scale = static_cast<T>(patch.scale);
-    if (patch.down.empty()) {
+    T *to = values + (range.begin - chunk.elements.begin);
+    int64_t at = range.begin - patch->first, n = range.size();
+    T scale = static_cast<T>(patch->scale);
+    if (!isProduct) {
+      const LoadDifference &read = chunk.differences[nextDifference++];
+      widenBlock(reader, read.block, read.dtype, n, difference);
       for (int64_t i = 0; i < n; ++i)
-        to[i] += scale * own.tensor[static_cast<size_t>(at + i)];
+        to[i] += scale * difference[static_cast<size_t>(i)];
       continue;
     }
-    int64_t rank = static_cast<int64_t>(own.down.size()) / own.columns;
-    std::vector<T> sum(static_cast<size_t>(n));
-    addProduct(own.down, own.tensor, rank, own.columns, scale, at, n, to,
-               sum.data());
-    std::copy(sum.begin(), sum.end(), to);
+    const LoadFactors &own = part.factors[index];
+    addProduct(factors[index].down, factors[index].up, own.rank, own.columns,
+               scale, at - own.rows.begin * own.columns, n, to, to);
   }
 }
 
 template class Patches<float>;
 template class Patches<double>;
+template void widenBlock(BlockReader &, size_t, DType, int64_t,
+                         std::vector<float> &);
+template void widenBlock(BlockReader &, size_t, DType, int64_t,
+                         std::vector<double> &);
 
 } // namespace ff::rt

@@ -10,7 +10,7 @@
 #define FF_RUNTIME_TRAIN_PATCH_H
 
 #include "runtime/core/Metadata.h"
-#include "runtime/train/Safetensors.h"
+#include "runtime/train/BlockReader.h"
 
 #include <memory>
 
@@ -23,22 +23,33 @@ using Files = std::vector<std::unique_ptr<SafetensorsFile>>;
 void checkPatch(const ParamPatch &patch, const Files &files,
                 const std::string &spec, const std::string &owner);
 
-/// The patches of one parameter, read from its files. T is float, or double for
-/// parameters of f64.
+struct LoadPart;
+struct LoadChunk;
+
+/// Opens a block, converts `count` elements of it to floats, and releases it.
+template <typename T>
+void widenBlock(BlockReader &reader, size_t block, DType from, int64_t count,
+                std::vector<T> &values);
+
+/// The patches of one part of a parameter. T is float, or double for parameters
+/// of f64. It holds the factors of those that are low-rank.
 template <typename T> class Patches {
 public:
-  Patches(const Param &param, const Files &files);
+  /// Reads the factors.
+  Patches(const LoadPart &part, BlockReader &reader);
 
-  /// Adds to `values`, the elements of the parameter from `first` on.
-  void add(int64_t first, int64_t count, T *values) const;
+  /// Adds them to `values`, the elements of the chunk, in their order.
+  void add(const LoadChunk &chunk, T *values);
 
 private:
-  struct Loaded {
-    const ParamPatch *patch;
-    std::vector<T> tensor, down;
-    int64_t columns = 1; ///< of the weight
+  struct Factors {
+    std::vector<T> down, up;
   };
-  std::vector<Loaded> loaded;
+
+  const LoadPart &part;
+  BlockReader &reader;
+  std::vector<Factors> factors; ///< as part.factors
+  std::vector<T> difference;    ///< of one chunk
 };
 
 } // namespace ff::rt

@@ -101,7 +101,7 @@ std::string shapeText(const std::vector<int64_t> &shape) {
 }
 
 SafetensorsFile::SafetensorsFile(const std::string &path) : filePath(path) {
-  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     fail("cannot open {}: {}", path, std::strerror(errno));
   struct stat info;
@@ -262,16 +262,20 @@ const FileTensor &SafetensorsFile::tensor(const std::string &name) const {
        some.empty() ? "none" : some, entries.size() > 8 ? ", ..." : "");
 }
 
+void SafetensorsFile::open() const {
+  if (fd >= 0)
+    return;
+  struct stat info;
+  fd = ::open(filePath.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    fail("cannot open {}: {}", filePath, std::strerror(errno));
+  if (fstat(fd, &info) != 0 || info.st_ino != inode)
+    fail("{} was replaced while it was read; fix: start again", filePath);
+}
+
 void SafetensorsFile::read(const FileTensor &tensor, size_t first, size_t bytes,
                            void *out) const {
-  if (fd < 0) {
-    struct stat info;
-    fd = open(filePath.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-      fail("cannot open {}: {}", filePath, std::strerror(errno));
-    if (fstat(fd, &info) != 0 || info.st_ino != inode)
-      fail("{} was replaced while it was read; fix: start again", filePath);
-  }
+  open();
   char *to = static_cast<char *>(out);
   size_t position =
       static_cast<size_t>(dataStart - mapping) + tensor.begin + first;
@@ -286,6 +290,12 @@ void SafetensorsFile::read(const FileTensor &tensor, size_t first, size_t bytes,
     position += static_cast<size_t>(n);
     bytes -= static_cast<size_t>(n);
   }
+}
+
+void SafetensorsFile::expect(const FileTensor &tensor, size_t first,
+                             size_t bytes) const {
+  posix_fadvise(fd, static_cast<off_t>(offset(tensor) + first),
+                static_cast<off_t>(bytes), POSIX_FADV_WILLNEED); // only a hint
 }
 
 void SafetensorsFile::forget(const FileTensor &tensor) const {

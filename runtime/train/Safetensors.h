@@ -56,6 +56,12 @@ public:
   void read(const FileTensor &tensor, size_t first, size_t bytes,
             void *out) const;
 
+  /// Opens it for read(), which does so else: two threads may read then.
+  void open() const;
+
+  /// Tells the system that these bytes of a tensor are read soon, after open().
+  void expect(const FileTensor &tensor, size_t first, size_t bytes) const;
+
   /// Tells the system that the bytes of `tensor` are not needed again soon.
   void forget(const FileTensor &tensor) const;
 

@@ -147,12 +147,13 @@ private:
       fail("there is no checkpoint in {}; fix: train first, or --out or "
            "--resume with the folder of a checkpoint",
            setup.options.out);
-    loadParameters(metadata, ctx.layout, ctx.arena, setup.comm.shardIndex());
+    Loading loading(setup.comm, setup.options.loadPerNode);
+    loadParameters(metadata, ctx.layout, ctx.arena, loading.team);
     if (!found)
       return ctx.device->mastersChanged();
     Checkpointer checkpointer(metadata, ctx.layout, ctx.arena, setup.comm,
                               setup.options.out, {});
-    checkpointer.loadForSampling(*found, policy.ema);
+    checkpointer.loadForSampling(*found, policy.ema, loading.team);
     ctx.device->mastersChanged();
     if (setup.comm.rank == 0)
       std::printf("sampling with the %s of %s\n",

@@ -9,6 +9,7 @@
 #include "runtime/train/Trainer.h"
 #include "runtime/core/Error.h"
 #include "runtime/launch/Launch.h"
+#include "runtime/train/LoadReport.h"
 #include "runtime/train/Schedule.h"
 
 #include <cmath>
@@ -89,9 +90,17 @@ void Trainer::restore() {
   auto found = agreeOnCheckpoint(comm, out, setup.options.resume, warnings);
   for (const std::string &text : warnings)
     warn(text);
-  loadParameters(metadata, ctx.layout, ctx.arena, comm.shardIndex());
+  std::optional<LoadReport> report;
+  if (setup.options.reportLoading)
+    report.emplace(comm);
+  Loading loading(comm, setup.options.loadPerNode);
+  size_t bytes = loadParameters(metadata, ctx.layout, ctx.arena, loading.team);
+  std::string loaded;
+  if (report)
+    loaded = report->finish(setup.options.loadPerNode ? "per-node" : "per-rank",
+                            bytes, metadata, ctx.layout, ctx.baselineRss);
   if (found) {
-    for (const std::string &text : checkpointer.load(*found))
+    for (const std::string &text : checkpointer.load(*found, loading.team))
       warn(text);
     doneSteps = savedStep = found->step;
     doneSamples = found->samples;
@@ -111,6 +120,8 @@ void Trainer::restore() {
   if (found)
     log->note(
         fmt::format("resumed from {} at step {}", found->path, found->step));
+  if (report)
+    log->note(loaded);
   checkSpace();
 }
 

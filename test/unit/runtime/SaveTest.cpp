@@ -183,9 +183,9 @@ TEST(Save, LoadAndSaveAgainIsTheSameBytes) {
   std::string again = run.folder() + "/again";
   Checkpointer checkpointer(metadata, layout, arena, *comm, again,
                             metadata.data->sources[0].paths);
-  loadParameters(metadata, layout, arena, 0);
+  loadParameters(metadata, layout, arena, LoadTeam::alone(0));
   CheckpointInfo info = verifyCheckpoint(run.out("step-00000004"));
-  EXPECT_TRUE(checkpointer.load(info).empty());
+  EXPECT_TRUE(checkpointer.load(info, LoadTeam::alone(0)).empty());
   EXPECT_EQ(checkpointer.save(info.step, info.samples), "");
   size_t files = 0;
   for (const auto &entry :
