@@ -7,9 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/Importer.h"
+#include "frontend/JsonReader.h"
 #include "frontend/Safetensors.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -145,13 +147,45 @@ static llvm::json::Value toJson(const Node &node) {
   return object;
 }
 
-/// The config that is saved: the file's, with what the spec says instead.
-static std::string withOverrides(StringRef text, const Node &config) {
-  llvm::json::Value json = llvm::cantFail(llvm::json::parse(text));
-  for (const Entry &entry : config.entries)
-    if (entry.key != "from")
-      (*json.getAsObject())[entry.key] = toJson(*entry.value);
-  return llvm::formatv("{0:2}", json).str();
+/// Where the value of a key of the outermost object of valid JSON stands, or
+/// nothing.
+static std::optional<std::pair<size_t, size_t>> placeOfValue(StringRef text,
+                                                             StringRef key) {
+  std::optional<std::pair<size_t, size_t>> place;
+  JsonReader reader(text, "config");
+  reader.object([&](StringRef name, size_t) {
+    reader.peek(); // what is in front of the value
+    size_t begin = reader.offset();
+    bool ok = reader.skip();
+    if (name == key)
+      place = {begin, reader.offset()};
+    return ok;
+  });
+  return place;
+}
+
+/// The config that is saved: the file's text, with what the spec says in the
+/// place of it or at its end.
+static std::string withOverrides(std::string text, const Node &config) {
+  for (const Entry &entry : config.entries) {
+    if (entry.key == "from")
+      continue;
+    std::string value = llvm::formatv("{0}", toJson(*entry.value)).str();
+    if (auto place = placeOfValue(text, entry.key)) {
+      text.replace(place->first, place->second - place->first, value);
+      continue;
+    }
+    size_t end = StringRef(text).rtrim().size() - 1; // the last brace
+    size_t last = StringRef(text).take_front(end).rtrim().size();
+    bool isEmpty = text[last - 1] == '{';
+    text.replace(
+        last, end - last,
+        (isEmpty ? "\n  " : ",\n  ") +
+            llvm::formatv("{0}: {1}", llvm::json::Value(entry.key), value)
+                .str() +
+            "\n");
+  }
+  return text;
 }
 
 bool Importer::readConfig(const Node &config, const ModuleDecl &decl,

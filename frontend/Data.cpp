@@ -215,12 +215,11 @@ bool Importer::checkOneBucket() {
       continue;
     auto field = data.fields.find(input);
     diags
-        .error(data.sources.front().loc,
-               "tensor '" +
-                   (field == data.fields.end() ? input.str()
-                                               : field->second.name) +
-                   "' differs between '" + a.where + "' and '" + b.where +
-                   "' in more than the number of samples")
+        .error(b.loc, "tensor '" +
+                          (field == data.fields.end() ? input.str()
+                                                      : field->second.name) +
+                          "' differs between '" + a.where + "' and '" +
+                          b.where + "' in more than the number of samples")
         .note("they are " + shapesText(a) + " and " + shapesText(b))
         .note(
             "buckets = \"auto\" in [data] compiles a step for each shape; pad "
@@ -375,6 +374,7 @@ bool Importer::fillBuckets(DataFiles &files, ArrayRef<DataField> wanted) {
       std::optional<DataBucket> bucket = bucketOf(run, wanted);
       if (!bucket)
         return false;
+      bucket->loc = source.loc;
       auto [it, fresh] =
           known.try_emplace(shapesText(*bucket), data.buckets.size());
       if (fresh)

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/DataFiles.h"
-#include "frontend/ParquetLibrary.h"
+#include "runtime/abi/ff_parquet_load.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -15,6 +15,20 @@
 using namespace ff;
 using namespace ff::frontend;
 namespace fs = llvm::sys::fs;
+
+/// The files below `folder` whose names end in `suffix`, sorted. Empty, or what
+/// is wrong with it.
+static std::string listFiles(StringRef folder, StringRef suffix,
+                             std::vector<std::string> &files) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end;
+       !error && it != end; it.increment(error))
+    if (StringRef(it->path()).ends_with(suffix) &&
+        !fs::is_directory(it->path()))
+      files.push_back(it->path());
+  llvm::sort(files);
+  return error ? error.message() : "";
+}
 
 static std::vector<const Node *> pathsOf(const Node &node) {
   std::vector<const Node *> nodes;
@@ -58,7 +72,7 @@ std::optional<DataSource> DataFiles::parse(const Node &table) {
           .note("a file of many samples belongs in 'files'");
       return std::nullopt;
     }
-    parquet += StringRef(resolved).ends_with(".parquet");
+    parquet += !isFolder && StringRef(resolved).ends_with(".parquet");
     source.paths.push_back(std::move(resolved));
   }
   if (nodes.empty()) {
@@ -83,20 +97,6 @@ std::optional<DataSource> DataFiles::parse(const Node &table) {
   if (parquet)
     source.kind = "parquet";
   return source;
-}
-
-/// The files below `folder` whose names end in `suffix`, sorted. Empty, or what
-/// is wrong with it.
-std::string ff::frontend::listFiles(StringRef folder, StringRef suffix,
-                                    std::vector<std::string> &files) {
-  std::error_code error;
-  for (fs::recursive_directory_iterator it(folder, error), end;
-       !error && it != end; it.increment(error))
-    if (StringRef(it->path()).ends_with(suffix) &&
-        !fs::is_directory(it->path()))
-      files.push_back(it->path());
-  llvm::sort(files);
-  return error ? error.message() : "";
 }
 
 bool DataFiles::expand(const DataSource &source,
@@ -158,6 +158,26 @@ bool DataFiles::checkCounts(const DataSource &source, StringRef file,
   return true;
 }
 
+/// Counts the samples with those of their kind, of which there are few.
+void DataFiles::add(SampleRun run, llvm::function_ref<std::string()> where,
+                    std::vector<SampleRun> &runs) {
+  auto sameKind = [&](const SampleRun &other) {
+    return llvm::all_of(llvm::zip_equal(other.fields, run.fields),
+                        [](auto pair) {
+                          auto &[a, b] = pair;
+                          return a.dtype == b.dtype && a.shape == b.shape;
+                        });
+  };
+  // The last one first: samples of a kind often follow each other.
+  auto it = std::find_if(runs.rbegin(), runs.rend(), sameKind);
+  if (it != runs.rend()) {
+    it->count += run.count;
+    return;
+  }
+  run.where = where();
+  runs.push_back(std::move(run));
+}
+
 bool DataFiles::readTensors(const DataSource &source, StringRef file,
                             std::vector<SampleRun> &runs) {
   SafetensorsHeader header;
@@ -180,7 +200,7 @@ bool DataFiles::readTensors(const DataSource &source, StringRef file,
   bool isSample = source.kind == "samples";
   if (!isSample && !checkCounts(source, file, tensors))
     return false;
-  SampleRun run{file.str(), 1, {}};
+  SampleRun run{"", 1, {}};
   for (const TensorInfo *tensor : tensors) {
     run.fields.push_back(*tensor);
     std::vector<int64_t> &shape = run.fields.back().shape;
@@ -190,7 +210,7 @@ bool DataFiles::readTensors(const DataSource &source, StringRef file,
     shape.erase(shape.begin());
   }
   if (run.count > 0)
-    runs.push_back(std::move(run));
+    add(std::move(run), [&] { return file.str(); }, runs);
   return true;
 }
 
@@ -201,7 +221,7 @@ bool DataFiles::readParquet(const DataSource &source, StringRef file,
     return false;
   };
   std::string wrong;
-  const ff_parquet_api *api = loadParquetLibrary(wrong);
+  const ff_parquet_api *api = loadParquetLibrary(FF_PARQUET_BUILT, wrong);
   if (!api)
     return failed(wrong);
   char error[FF_PARQUET_ERROR];

@@ -11,6 +11,7 @@
 
 #include "frontend/Safetensors.h"
 #include "frontend/Spec.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace ff::frontend {
 
@@ -29,9 +30,9 @@ struct DataField {
   SMLoc loc;
 };
 
-/// Samples in a row of one file, with fields of equal dtypes and shapes.
+/// All samples of a source whose fields have equal dtypes and shapes.
 struct SampleRun {
-  std::string where; ///< "data.safetensors", or with a row
+  std::string where; ///< the first of them: "data.safetensors", or with a row
   int64_t count = 0;
   std::vector<TensorInfo> fields; ///< in the order asked; of one sample
 };
@@ -56,6 +57,8 @@ private:
                    llvm::ArrayRef<const TensorInfo *> tensors);
   void reportMissing(const DataField &field, StringRef file,
                      const std::vector<std::string> &names);
+  void add(SampleRun run, llvm::function_ref<std::string()> where,
+           std::vector<SampleRun> &runs);
   bool readParquet(const DataSource &source, StringRef file,
                    std::vector<SampleRun> &runs);
 

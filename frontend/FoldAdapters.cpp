@@ -16,6 +16,7 @@
 
 #include "frontend/AdapterFile.h"
 #include "frontend/Importer.h"
+#include "frontend/JsonReader.h"
 #include "frontend/Safetensors.h"
 #include "frontend/WeightReader.h"
 
@@ -40,8 +41,7 @@ struct Place {
   /// the parameter has a later part of the tensor alone.
   int64_t first;
   int64_t numel, rows; ///< of the tensor
-
-  bool isPart() const { return first < 0 || first + numel > param->numel(); }
+  bool isPart = false; ///< and then nothing else is in the parameter
 };
 
 /// The places of one tensor: several where it is split.
@@ -127,7 +127,7 @@ Folder::Folder(MLIRContext *context, ComponentInfo &info, Diagnostics &diags)
     Places &known = map[name];
     // The parts of a tensor, of which each parameter has one.
     bool others = llvm::all_of(known, [&](const Place &other) {
-      return other.isPart() && place.isPart() && other.param != place.param;
+      return other.isPart && place.isPart && other.param != place.param;
     });
     if (others)
       known.push_back(place);
@@ -164,8 +164,11 @@ Folder::Folder(MLIRContext *context, ComponentInfo &info, Diagnostics &diags)
     for (auto piece : param.source.getPieces().getAsRange<PieceAttr>()) {
       int64_t numel = ShapedType::getNumElements(piece.getShape());
       int64_t rows = piece.getShape().empty() ? 1 : piece.getShape().front();
+      bool isPart = piece.getCount() != numel;
+      assert((!isPart || param.source.getPieces().size() == 1) &&
+             "a part of a tensor stands alone");
       addFileName(piece.getTensor().getValue(),
-                  {&param, at - piece.getFirst(), numel, rows});
+                  {&param, at - piece.getFirst(), numel, rows, isPart});
       at += piece.getCount();
     }
   }
@@ -187,8 +190,6 @@ ArrayRef<Place> Folder::find(StringRef path, StringRef suffix) const {
   return {};
 }
 
-/// Fields of PEFT's config: beside its weights, or in the header of a file of
-/// diffusers, where each has the name of its component before it.
 void Folder::addAlpha(StringRef pattern, double number,
                       const std::string &where) {
   std::string wrong;
@@ -199,6 +200,8 @@ void Folder::addAlpha(StringRef pattern, double number,
     alphas.emplace_back(pattern, number);
 }
 
+/// Fields of PEFT's config: beside its weights, or in the header of a file of
+/// diffusers, where each has the name of its component before it.
 void Folder::readAdapterConfig(StringRef text, const std::string &where) {
   if (isNestedTooDeeply(text)) {
     fail(loc, where + " is nested too deeply");
@@ -221,14 +224,23 @@ void Folder::readAdapterConfig(StringRef text, const std::string &where) {
   if (const auto *value = field("lora_alpha"))
     if (auto number = value->getAsNumber())
       alpha = *number;
-  if (const auto *value = field("alpha_pattern"))
-    if (const auto *table = value->getAsObject())
-      for (const auto &[layer, value] : *table)
-        if (auto number = value.getAsNumber())
-          addAlpha(StringRef(layer), *number, where);
-  // llvm::json keeps no order.
-  llvm::sort(alphas, [&](const auto &a, const auto &b) {
-    return text.find("\"" + a.first + "\"") < text.find("\"" + b.first + "\"");
+  const llvm::json::Value *patterns = field("alpha_pattern");
+  const llvm::json::Object *table =
+      patterns ? patterns->getAsObject() : nullptr;
+  // llvm::json keeps no order, and the first pattern that matches counts.
+  JsonReader ordered(text, where);
+  ordered.object([&](StringRef key, size_t) {
+    bool isTable =
+        table && ordered.peek() == '{' &&
+        llvm::is_contained(strippedPaths(key, info.name), "alpha_pattern");
+    if (!isTable)
+      return ordered.skip();
+    return ordered.object([&](StringRef layer, size_t) {
+      if (const llvm::json::Value *value = table->get(layer))
+        if (auto number = value->getAsNumber())
+          addAlpha(layer, *number, where);
+      return ordered.skip();
+    });
   });
   auto isSet = [&](StringRef key) {
     const llvm::json::Value *value = field(key);
@@ -340,7 +352,6 @@ void Folder::addTensor(const Tensor &tensor, const Place &place) {
   addPatch(tensor, nullptr, strength, place);
 }
 
-/// False where nothing of the layer is of this component.
 /// Whether no other layer of the adapter is of the same weight.
 bool Folder::isFree(StringRef path, StringRef suffix, const Place &place) {
   std::string key = (kohyaPath(path) + suffix).str();
@@ -362,6 +373,7 @@ bool Folder::isFree(StringRef path, StringRef suffix, const Place &place) {
   return false;
 }
 
+/// False where nothing of the layer is of this component.
 bool Folder::apply(StringRef path, const LayerAdapter &layer) {
   bool any = false;
   auto placesOf = [&](StringRef suffix) {

@@ -25,7 +25,7 @@ struct DataBucket {
   int64_t microBatch = 0;
   int64_t samples = 0;
   std::string where; ///< the first of them
-  SMLoc loc;         ///< in the list of the spec
+  SMLoc loc;         ///< of its source; of a listed one, in the list
 };
 
 /// An input that is filled up with zeros in its first dim.

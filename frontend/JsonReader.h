@@ -44,6 +44,8 @@ public:
   bool skip();
   /// The next character that is not white space, or 0 at the end.
   char peek();
+  /// What was read so far, in characters.
+  size_t offset() const { return at; }
   /// Whether nothing but white space is left; an error if not.
   bool end();
 

@@ -50,8 +50,9 @@ static constexpr SectionInfo sections[] = {
      "`samples`, or several `sources` of them. Their headers are read when the "
      "spec is compiled, and bind the named dims of the inputs."},
     {"data.sources", false,
-     "Samples that are drawn from at a rate of their own, each without "
-     "repetition until all were drawn."},
+     "Samples that are drawn from at a rate of their own. Of a source, or with "
+     "buckets of each of its shapes, all samples are drawn before one comes "
+     "again."},
     {"data.pad.*", false,
      "An input whose first dim behind B differs from sample to sample, and is "
      "filled up with zeros."},

@@ -138,6 +138,39 @@ bool ModuleTable::checkOneOf(const ModuleDecl &decl,
   return false;
 }
 
+/// A value of the spec beside a config file must be what the fields of the file
+/// make it: the file is saved with the weights, and says what other libraries
+/// build of them.
+bool ModuleTable::checkPublished(const ModuleDecl &decl,
+                                 const ModuleDecl::ConfigDecl &config,
+                                 const ConfigValue &given,
+                                 const ConfigArgs &args) {
+  if (!config.from || given.isPublished || given.value.isError())
+    return true;
+  std::vector<StringRef> names;
+  collectNames(*config.from, names);
+  Scope scope;
+  for (StringRef name : names) {
+    auto field = args.find(name);
+    if (field == args.end() || !field->second.isPublished ||
+        field->second.value.isNone())
+      return true;
+    scope.variables[name] = field->second.value;
+  }
+  Val computed = Evaluator(diags, nullptr, scope).evaluate(*config.from);
+  if (names.empty() || computed.isError() ||
+      textOf(computed) == textOf(given.value))
+    return !computed.isError();
+  diags
+      .error(given.loc, "'" + config.name + "' = " + textOf(given.value) +
+                            " of module '" + decl.name + "' is " +
+                            textOf(computed) + " in the config file")
+      .note(args.find(names.front())->second.loc,
+            "it follows from " + quotedList(names) + "; give " +
+                (names.size() == 1 ? "that" : "those") + " instead");
+  return false;
+}
+
 /// A field that is no config value: whether it has the one value that is known.
 bool ModuleTable::checkField(const ModuleDecl &decl, StringRef name,
                              ConfigValue &given) {
@@ -262,7 +295,8 @@ bool ModuleTable::completeConfig(const ModuleDecl &decl, ConfigArgs &args,
   for (auto &config : decl.config) {
     auto it = args.find(config.name);
     if (it != args.end()) {
-      ok &= checkOneOf(decl, config, it->second.value, it->second.loc);
+      ok &= checkOneOf(decl, config, it->second.value, it->second.loc) &&
+            checkPublished(decl, config, it->second, args);
       complete[config.name] = {it->second.value, config.loc};
     } else if (auto value = computeConfig(decl, config, args, complete, loc)) {
       ok &= checkOneOf(decl, config, *value, loc);

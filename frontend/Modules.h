@@ -117,6 +117,9 @@ private:
   bool completeConfig(const ModuleDecl &decl, ConfigArgs &args, SMLoc loc);
   bool checkOneOf(const ModuleDecl &decl, const ModuleDecl::ConfigDecl &config,
                   const Val &value, SMLoc loc);
+  bool checkPublished(const ModuleDecl &decl,
+                      const ModuleDecl::ConfigDecl &config,
+                      const ConfigValue &given, const ConfigArgs &args);
   bool checkField(const ModuleDecl &decl, StringRef name, ConfigValue &value);
   /// The value of a config value that is not given; nothing after an error.
   std::optional<Val> computeConfig(const ModuleDecl &decl,

@@ -67,7 +67,8 @@ inline std::optional<int64_t> getMicroBatch(mlir::ModuleOp module,
       getSpecValue(module, "train.micro_batch"));
   if (buckets)
     for (auto bucket : buckets.getAsRange<mlir::DictionaryAttr>())
-      if (bucket.getAs<mlir::StringAttr>("program") == program)
+      if (auto name = bucket.getAs<mlir::StringAttr>("program");
+          name && name == program)
         batch = bucket.getAs<mlir::IntegerAttr>("micro_batch");
   return batch ? std::optional(batch.getInt()) : std::nullopt;
 }

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/IR/TypeUtilities.h"
 #include "passes/Passes.h"
 #include "passes/verify/ModuleIndex.h"
 #include "llvm/Support/MathExtras.h"
@@ -34,7 +35,8 @@ struct VerifySpecPass : ff::impl::VerifySpecBase<VerifySpecPass> {
       return;
     }
     if ((complete && failed(verifyComplete(spec))) || failed(verifyMesh()) ||
-        failed(verifyPrograms()) || failed(verifyData()) ||
+        failed(verifyBuckets()) || failed(verifyPrograms()) ||
+        failed(verifyData()) || failed(verifyPads()) ||
         failed(verifyComponents()))
       signalPassFailure();
   }
@@ -133,6 +135,97 @@ private:
         if (!outputs.insert(name).second)
           return func.emitError() << "program '" << func.getName()
                                   << "' has the output " << name << " twice";
+    return success();
+  }
+
+  /// Buckets are the train program in different shapes, each once.
+  LogicalResult verifyBuckets() {
+    auto buckets = dyn_cast_or_null<ArrayAttr>(
+        getSpecValue(getOperation(), "train.buckets"));
+    if (!buckets)
+      return success();
+    std::string first = getTrainProgram(getOperation());
+    llvm::DenseSet<Attribute> seen;
+    for (Attribute entry : buckets) {
+      auto bucket = dyn_cast<DictionaryAttr>(entry);
+      auto name = bucket ? bucket.getAs<StringAttr>("program") : nullptr;
+      if (!name || !bucket.getAs<IntegerAttr>("micro_batch"))
+        return getOperation().emitError()
+               << "train.buckets has an entry without program or micro_batch";
+      if (!seen.insert(name).second)
+        return getOperation().emitError()
+               << "train.buckets has '" << name.getValue() << "' twice";
+      if (seen.size() == 1 && name.getValue() != first)
+        return getOperation().emitError()
+               << "train.program is '" << first
+               << "', but the first of train.buckets is '" << name.getValue()
+               << "'";
+    }
+    ArrayRef<func::FuncOp> programs =
+        getAnalysis<ModuleIndex>().getTrainPrograms();
+    for (func::FuncOp program : programs)
+      if (failed(verifySameInputs(programs.front(), program)))
+        return failure();
+    return success();
+  }
+
+  static LogicalResult verifySameInputs(func::FuncOp first,
+                                        func::FuncOp other) {
+    auto same = [&](unsigned i) {
+      return first.getArgAttr(i, kInputAttr) ==
+                 other.getArgAttr(i, kInputAttr) &&
+             getElementTypeOrSelf(first.getArgumentTypes()[i]) ==
+                 getElementTypeOrSelf(other.getArgumentTypes()[i]);
+    };
+    bool all = first.getNumArguments() == other.getNumArguments();
+    for (unsigned i = 0; all && i < first.getNumArguments(); ++i)
+      all = same(i);
+    if (all)
+      return success();
+    InFlightDiagnostic diag = other.emitError()
+                              << "buckets '" << first.getName() << "' and '"
+                              << other.getName()
+                              << "' differ in more than the shapes of inputs";
+    diag.attachNote(first.getLoc()) << "the other bucket";
+    return diag;
+  }
+
+  /// What is filled up has the size that it is filled up to, and its mask is
+  /// [B, to] of i64.
+  LogicalResult verifyPads() {
+    auto pads =
+        dyn_cast_or_null<ArrayAttr>(getSpecValue(getOperation(), "data.pad"));
+    if (!pads)
+      return success();
+    for (auto pad : pads.getAsRange<DictionaryAttr>())
+      for (func::FuncOp train : getAnalysis<ModuleIndex>().getTrainPrograms())
+        if (failed(verifyPad(pad, train)))
+          return failure();
+    return success();
+  }
+
+  static LogicalResult verifyPad(DictionaryAttr pad, func::FuncOp train) {
+    auto to = pad.getAs<IntegerAttr>("to");
+    auto find = [&](StringRef key) -> RankedTensorType {
+      auto name = pad.getAs<StringAttr>(key);
+      for (unsigned i = 0; name && i < train.getNumArguments(); ++i)
+        if (train.getArgAttr(i, kInputAttr) == name)
+          return dyn_cast<RankedTensorType>(train.getArgumentTypes()[i]);
+      return {};
+    };
+    RankedTensorType input = find("input"), mask = find("mask");
+    auto maskName = pad.getAs<StringAttr>("mask");
+    bool hasMask = maskName && !maskName.getValue().empty();
+    if (!to || !input || input.getRank() < 2 ||
+        input.getDimSize(1) != to.getInt())
+      return train.emitError() << "data.pad " << pad << " is of no input of '"
+                               << train.getName() << "' with that size";
+    if (hasMask &&
+        (!mask || mask.getRank() != 2 || mask.getDimSize(1) != to.getInt() ||
+         !mask.getElementType().isInteger(64)))
+      return train.emitError()
+             << "the mask of data.pad " << pad
+             << " is no input [B, to] of i64 of '" << train.getName() << "'";
     return success();
   }
 

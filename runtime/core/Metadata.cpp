@@ -321,8 +321,9 @@ Metadata::findParam(int component, const std::string &paramName) const {
 static void unifyBuckets(Metadata &metadata) {
   std::vector<Program *> programs;
   for (const BucketPolicy &bucket : metadata.train->buckets)
-    programs.push_back(const_cast<Program *>(
-        &std::as_const(metadata).program(bucket.program)));
+    for (Program &program : metadata.programs)
+      if (program.name == bucket.program)
+        programs.push_back(&program);
   auto merge = [&](std::vector<std::vector<int>> Program::*slots) {
     std::vector<std::set<int>> all;
     for (Program *program : programs) {

@@ -111,7 +111,7 @@ void DataSet::failUnfit(const SampleSource &source,
   std::string where = source.describe(run.first);
   for (size_t i = 0; i < from.size(); ++i) {
     std::vector<int64_t> shape =
-        paddedShape(from[i], run.fields[from[i].field], where);
+        paddedShape(from[i], source.fieldsOf(run)[from[i].field], where);
     std::vector<std::string> wanted;
     bool fits = false;
     for (const std::vector<TensorType> &bucket : inputs) {
@@ -133,9 +133,10 @@ void DataSet::failUnfit(const SampleSource &source,
   }
   std::string shapes;
   for (size_t i = 0; i < from.size(); ++i)
-    shapes += fmt::format(
-        "{}{} {}", shapes.empty() ? "" : ", ", inputs[0][i].name,
-        shapeText(paddedShape(from[i], run.fields[from[i].field], where)));
+    shapes +=
+        fmt::format("{}{} {}", shapes.empty() ? "" : ", ", inputs[0][i].name,
+                    shapeText(paddedShape(
+                        from[i], source.fieldsOf(run)[from[i].field], where)));
   fail("{} fits no bucket: {}; fix: compile the spec again, with this data",
        where, shapes);
 }
@@ -145,7 +146,8 @@ size_t DataSet::bucketOf(const SampleSource &source,
   std::string where = source.describe(run.first);
   std::vector<std::vector<int64_t>> shapes;
   for (const Input &input : from)
-    shapes.push_back(paddedShape(input, run.fields[input.field], where));
+    shapes.push_back(
+        paddedShape(input, source.fieldsOf(run)[input.field], where));
   for (size_t bucket = 0; bucket < inputs.size(); ++bucket) {
     bool fits = true;
     for (size_t i = 0; i < shapes.size(); ++i)
@@ -158,10 +160,9 @@ size_t DataSet::bucketOf(const SampleSource &source,
 
 void DataSet::addSource(std::unique_ptr<SampleSource> source) {
   std::vector<List> &ofSource = lists.emplace_back(inputs.size());
-  for (size_t r = 0; r < source->runs().size(); ++r) {
-    const SampleSource::Run &run = source->runs()[r];
+  for (const SampleSource::Run &run : source->runs()) {
     for (size_t i = 0; i < from.size(); ++i) {
-      const SampleField &field = run.fields[from[i].field];
+      const SampleField &field = source->fieldsOf(run)[from[i].field];
       const TensorType &input = inputs[0][i];
       if (!from[i].isMask &&
           !convertFromFile(field.dtype, nullptr, input.dtype, nullptr, 0, true))
@@ -171,7 +172,7 @@ void DataSet::addSource(std::unique_ptr<SampleSource> source) {
              dtypeName(input.dtype), input.name);
     }
     List &list = ofSource[bucketOf(*source, run)];
-    list.parts.push_back({run.first, list.size, r});
+    list.parts.push_back({list.size, run.first});
     list.size += run.count;
   }
   firstNumbers.push_back(
@@ -182,14 +183,8 @@ void DataSet::addSource(std::unique_ptr<SampleSource> source) {
 DataSet::Sample DataSet::at(int64_t position) const {
   SampleOrder::Place place = order->at(position);
   const List &list = lists[place.source][place.bucket];
-  auto after =
-      std::upper_bound(list.parts.begin(), list.parts.end(), place.element,
-                       [](int64_t element, const List::Part &part) {
-                         return element < part.element;
-                       });
-  const List::Part &part = *(after - 1);
-  return {place.bucket, place.source,
-          part.first + place.element - part.element};
+  const List::Part &part = lastNotAfter(list.parts, place.element);
+  return {place.bucket, place.source, part.sample + place.element - part.first};
 }
 
 int64_t DataSet::numberOf(const Sample &sample) const {
@@ -198,14 +193,6 @@ int64_t DataSet::numberOf(const Sample &sample) const {
 
 std::string DataSet::describe(const Sample &sample) const {
   return sources[sample.source]->describe(sample.number);
-}
-
-size_t DataSet::runOf(const Sample &sample) const {
-  const auto &runs = sources[sample.source]->runs();
-  auto after = std::upper_bound(
-      runs.begin(), runs.end(), sample.number,
-      [](int64_t number, const auto &run) { return number < run.first; });
-  return static_cast<size_t>(after - runs.begin()) - 1;
 }
 
 void DataSet::readMask(const SampleField &field, const Input &input,
@@ -271,7 +258,7 @@ void DataSet::read(const Sample &sample, size_t input, void *out,
   const Input &source = from[input];
   const TensorType &type = inputs[sample.bucket][input];
   const SampleField &field =
-      sources[sample.source]->runs()[runOf(sample)].fields[source.field];
+      sources[sample.source]->fieldsOf(sample.number)[source.field];
   if (source.isMask)
     return readMask(field, source, type.dtype, out);
   int64_t count = 1;
@@ -300,7 +287,7 @@ std::string DataSet::findId(int64_t position, int64_t count, int64_t id) const {
       read(sample, i, values.data(), scratch);
       auto found = std::find(values.begin(), values.end(), id);
       if (found != values.end())
-        return fmt::format("; it is in '{}' of {}, at element {}",
+        return fmt::format("; '{}' of {} has it at element {}",
                            names[from[i].field], describe(sample),
                            found - values.begin());
     }

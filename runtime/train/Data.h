@@ -49,8 +49,8 @@ public:
   /// Its file and row.
   std::string describe(const Sample &sample) const;
 
-  /// Which of `count` samples from a position on has this number in an input of
-  /// integers: "; it is in 'ids' of FILE, row 7, at element 3", or "".
+  /// The first of `count` samples from a position on that has this number in an
+  /// input of integers: "; 'ids' of FILE, row 7 has it at element 3", or "".
   std::string findId(int64_t position, int64_t count, int64_t id) const;
 
   /// Writes input `input` of a sample to `out`, in the dtype and shape of the
@@ -63,9 +63,8 @@ private:
   /// Samples of one source that are in one bucket, in order.
   struct List {
     struct Part {
-      int64_t first;   ///< of its samples, in the source
-      int64_t element; ///< of its samples, in the list
-      size_t run;      ///< of the source
+      int64_t first;  ///< of its elements, in the list
+      int64_t sample; ///< that this is, in the source
     };
     std::vector<Part> parts;
     int64_t size = 0;
@@ -85,7 +84,6 @@ private:
   [[noreturn]] void failUnfit(const SampleSource &source,
                               const SampleSource::Run &run) const;
   void addSource(std::unique_ptr<SampleSource> source);
-  size_t runOf(const Sample &sample) const;
   void readMask(const SampleField &field, const Input &input, DType dtype,
                 void *out) const;
   void checkFinite(const Sample &sample, size_t input, const void *values,

@@ -50,8 +50,10 @@ static ordered_json adapterConfig(const LoraPolicy &lora) {
 }
 
 std::string weightsStem(const Component &component) {
-  bool isTransformers =
-      nlohmann::json::parse(component.config).contains("architectures");
+  // As the frontend decides: a config of transformers lists its classes.
+  auto config = nlohmann::json::parse(component.config);
+  auto classes = config.find("architectures");
+  bool isTransformers = classes != config.end() && classes->is_array();
   return isTransformers ? "model" : "diffusion_pytorch_model";
 }
 

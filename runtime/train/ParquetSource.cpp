@@ -7,52 +7,22 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/ParquetSource.h"
-#include "runtime/abi/ff_parquet.h"
+#include "runtime/abi/ff_parquet_load.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <dlfcn.h>
-#include <filesystem>
 
 namespace ff::rt {
 
 namespace {
 
-/// The places of the library, in the order in which they are tried.
-std::vector<std::string> libraryPaths() {
-  std::vector<std::string> paths;
-  if (const char *given = std::getenv("FF_PARQUET_LIBRARY"))
-    return {given};
-  std::error_code error;
-  auto exe = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (!error)
-    paths.push_back((exe.parent_path() / "libff_parquet.so").string());
-  paths.push_back(FF_PARQUET_BUILT);
-  return paths;
-}
-
 const ff_parquet_api &library() {
   static const ff_parquet_api *api = [] {
-    std::string tried;
-    for (const std::string &path : libraryPaths()) {
-      void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-      if (!handle) {
-        tried += fmt::format("\n  {}", dlerror());
-        continue;
-      }
-      auto get =
-          reinterpret_cast<ff_parquet_get_fn>(dlsym(handle, "ff_parquet_get"));
-      const ff_parquet_api *found = get ? get() : nullptr;
-      if (found && found->version == FF_PARQUET_VERSION)
-        return found;
-      tried += fmt::format("\n  {}: of another version of ff", path);
-    }
-    fail("Parquet files are read by libff_parquet.so, which could not be "
-         "loaded; fix: build ff where Apache Arrow is installed, and put the "
-         "library beside this executable or name it in "
-         "$FF_PARQUET_LIBRARY{}",
-         tried);
+    std::string wrong;
+    const ff_parquet_api *found = loadParquetLibrary(FF_PARQUET_BUILT, wrong);
+    if (!found)
+      fail("{}", wrong);
+    return found;
   }();
   return *api;
 }
@@ -65,24 +35,17 @@ public:
     for (const std::string &path : paths)
       add(path);
   }
-  ~ParquetSource() override {
-    for (const File &file : files)
-      api.close(file.handle);
-  }
 
   const char *bytes(int64_t sample, size_t field,
                     std::vector<char> &scratch) const override {
     auto [file, row] = find(sample);
-    auto run = std::upper_bound(
-        runs().begin(), runs().end(), sample,
-        [](int64_t number, const Run &entry) { return number < entry.first; });
-    const SampleField &info = (run - 1)->fields[field];
+    const SampleField &info = fieldsOf(sample)[field];
     size_t size = fileDtypeSize(info.dtype);
     for (int64_t dim : info.shape)
       size *= static_cast<size_t>(dim);
     scratch.resize(std::max<size_t>(size, 1));
     char error[FF_PARQUET_ERROR];
-    if (api.read(file->handle, file->fields[field], row, scratch.data(),
+    if (api.read(file->handle.get(), file->fields[field], row, scratch.data(),
                  static_cast<int64_t>(size), error))
       fail("cannot read '{}' of {}: {}", names[field], file->path, error);
     return scratch.data();
@@ -96,18 +59,19 @@ public:
 private:
   struct File {
     std::string path;
-    ff_parquet *handle;
+    std::unique_ptr<ff_parquet, void (*)(ff_parquet *)> handle;
     std::vector<int32_t> fields; ///< numbers in the file
     int64_t first;               ///< number of its first row
   };
 
   void add(const std::string &path) {
     char error[FF_PARQUET_ERROR];
-    ff_parquet *handle = api.open(path.c_str(), error);
+    files.push_back(
+        {path, {api.open(path.c_str(), error), api.close}, {}, size()});
+    File &file = files.back();
+    ff_parquet *handle = file.handle.get();
     if (!handle)
       fail("cannot read {}: {}", path, error);
-    files.push_back({path, handle, {}, size()});
-    File &file = files.back();
     std::string known;
     for (const std::string &name : names) {
       int32_t found = -1;
@@ -128,13 +92,13 @@ private:
   void describeRows(const File &file) {
     constexpr int64_t atOnce = 4096;
     char error[FF_PARQUET_ERROR];
-    int64_t rows = api.rows(file.handle);
+    int64_t rows = api.rows(file.handle.get());
     std::vector<std::vector<ff_parquet_value>> values(names.size());
     for (int64_t first = 0; first < rows; first += atOnce) {
       int64_t count = std::min(atOnce, rows - first);
       for (size_t i = 0; i < names.size(); ++i) {
         values[i].resize(static_cast<size_t>(count));
-        if (api.describe(file.handle, file.fields[i], first, count,
+        if (api.describe(file.handle.get(), file.fields[i], first, count,
                          values[i].data(), error))
           fail("cannot read '{}' of {}: {}", names[i], file.path, error);
       }
@@ -154,10 +118,7 @@ private:
   }
 
   std::pair<const File *, int64_t> find(int64_t sample) const {
-    auto after = std::upper_bound(
-        files.begin(), files.end(), sample,
-        [](int64_t number, const File &file) { return number < file.first; });
-    const File &file = *(after - 1);
+    const File &file = lastNotAfter(files, sample);
     return {&file, sample - file.first};
   }
 

@@ -13,9 +13,7 @@
 
 namespace ff::rt {
 
-/// Reads the files by libff_parquet.so (runtime/abi/ff_parquet.h), which is
-/// looked for at $FF_PARQUET_LIBRARY, beside the executable, and where the
-/// build of the compiler that linked it has it.
+/// Reads the files by libff_parquet.so (runtime/abi/ff_parquet_load.h).
 std::unique_ptr<SampleSource>
 openParquet(const std::vector<std::string> &paths,
             const std::vector<std::string> &fields);

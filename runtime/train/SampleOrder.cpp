@@ -143,7 +143,8 @@ SampleOrder::SampleOrder(std::vector<std::vector<int64_t>> sampleCounts,
     total += all;
     for (size_t b = 0; b < numBuckets; ++b) {
       auto count = static_cast<double>(counts[s][b]);
-      // Of one source, the counts themselves, which are exact.
+      // Of one source, the counts themselves: whole numbers stay exact, see
+      // Interleave.
       shares[b].push_back(counts.size() == 1 ? count
                           : count == static_cast<double>(all)
                               ? weights[s]

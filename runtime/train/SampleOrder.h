@@ -33,8 +33,8 @@
 //   steps of bucket b             ~ sum over s of w(s) n(s, b) / N(s)
 //   positions of s within b's     ~ w(s) n(s, b) / N(s)
 //
-// Both are dealt by an Interleave, in which every stretch of the stream has the
-// shares that it should, to within one.
+// Both are dealt by an Interleave: up to any place of the stream, each has its
+// share of the places to within two.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,9 +63,11 @@ struct StepPlan {
   std::pair<int64_t, bool> microBatch(int64_t round, int rank, int world) const;
 };
 
-/// Deals an endless row of places to classes. Repeats after a period, in which
-/// a class has as many places as its share, rounded (exactly so where shares
-/// are whole numbers that add up to at most maxPeriod), and at least one.
+/// Deals an endless row of places to classes, by which is furthest behind.
+/// Repeats after a period, in which a class has as many places as its share:
+/// exactly so where shares are whole numbers that add up, without their common
+/// divisor, to at most maxPeriod; else rounded to 1/maxPeriod, and at least
+/// that.
 class Interleave {
 public:
   static constexpr int64_t maxPeriod = 65536;

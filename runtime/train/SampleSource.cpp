@@ -26,10 +26,17 @@ static bool endsWith(const std::string &path, const std::string &suffix) {
 }
 
 void SampleSource::addRun(int64_t count, std::vector<SampleField> fields) {
-  if (!list.empty() && list.back().fields == fields)
+  if (count < 1)
+    return;
+  if (!list.empty() && kinds[list.back().kind] == fields) {
     list.back().count += count;
-  else if (count > 0)
-    list.push_back({size(), count, std::move(fields)});
+    return;
+  }
+  auto kind = std::find(kinds.begin(), kinds.end(), fields);
+  int64_t first = size();
+  list.push_back({first, count, static_cast<size_t>(kind - kinds.begin())});
+  if (kind == kinds.end())
+    kinds.push_back(std::move(fields));
 }
 
 std::vector<std::string> filesBelow(const std::string &folder,
@@ -107,11 +114,7 @@ private:
   }
 
   std::pair<const Shard *, int64_t> find(int64_t sample) const {
-    auto after = std::upper_bound(shards.begin(), shards.end(), sample,
-                                  [](int64_t number, const Shard &shard) {
-                                    return number < shard.first;
-                                  });
-    const Shard &shard = *(after - 1);
+    const Shard &shard = lastNotAfter(shards, sample);
     return {&shard, sample - shard.first};
   }
 

@@ -12,7 +12,7 @@
 #include "runtime/core/Metadata.h"
 #include "runtime/train/Safetensors.h"
 
-#include <functional>
+#include <algorithm>
 
 namespace ff::rt {
 
@@ -26,19 +26,37 @@ struct SampleField {
   }
 };
 
+/// The element of a sorted range whose `first` is the last that is not after
+/// `value`; there is one.
+template <typename Range>
+const typename Range::value_type &lastNotAfter(const Range &range,
+                                               int64_t value) {
+  auto after = std::upper_bound(
+      range.begin(), range.end(), value,
+      [](int64_t v, const auto &element) { return v < element.first; });
+  return *(after - 1);
+}
+
 /// The samples of one source of [data], numbered from 0. What does not fit is
 /// an Error that names the file, the tensor and the row.
 class SampleSource {
 public:
   virtual ~SampleSource() = default;
 
-  /// Samples in a row whose fields have equal dtypes and shapes.
+  /// Samples in a row whose fields have equal dtypes and shapes. There may be
+  /// as many runs as samples, but not as many kinds.
   struct Run {
     int64_t first, count;
-    std::vector<SampleField> fields;
+    size_t kind;
   };
   /// All samples, in order.
   const std::vector<Run> &runs() const { return list; }
+  const std::vector<SampleField> &fieldsOf(int64_t sample) const {
+    return kinds[lastNotAfter(list, sample).kind];
+  }
+  const std::vector<SampleField> &fieldsOf(const Run &run) const {
+    return kinds[run.kind];
+  }
   int64_t size() const {
     return list.empty() ? 0 : list.back().first + list.back().count;
   }
@@ -57,6 +75,7 @@ protected:
 
 private:
   std::vector<Run> list;
+  std::vector<std::vector<SampleField>> kinds;
 };
 
 /// `fields`: the names of tensors, in the order of SampleSource's fields.
@@ -68,7 +87,8 @@ openSource(const SourcePolicy &policy, const std::vector<std::string> &fields);
 std::vector<std::string> filesBelow(const std::string &folder,
                                     const std::string &suffix);
 
-/// What `--data` names: Parquet files by their ending; else what `like` is.
+/// What `--data` names: Parquet and safetensors files by their ending; else
+/// what `like` is.
 SourcePolicy sourceOf(const std::vector<std::string> &paths,
                       const SourcePolicy &like);
 

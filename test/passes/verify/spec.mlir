@@ -212,3 +212,89 @@ module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, log = {every = 10 :
     return
   }
 }
+
+// -----
+
+// expected-error @below {{train.buckets has an entry without program or micro_batch}}
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {buckets = [{micro_batch = 2 : i64, program = "train"}, {micro_batch = 2 : i64}], global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{train.buckets has an entry without program or micro_batch}}
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {buckets = [{micro_batch = 2 : i64, program = "train"}, {program = "train.1"}], global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+  func.func @train.1(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train.1"} {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{train.buckets has 'train' twice}}
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {buckets = [{micro_batch = 2 : i64, program = "train"}, {micro_batch = 2 : i64, program = "train"}], global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{train.program is 'train', but the first of train.buckets is 'train.1'}}
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {buckets = [{micro_batch = 2 : i64, program = "train.1"}, {micro_batch = 2 : i64, program = "train"}], global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+  func.func @train.1(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train.1"} {
+    return
+  }
+}
+
+// -----
+
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {buckets = [{micro_batch = 2 : i64, program = "train"}, {micro_batch = 2 : i64, program = "train.1"}], global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  // expected-note @below {{the other bucket}}
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+  // expected-error @below {{buckets 'train' and 'train.1' differ in more than the shapes of inputs}}
+  func.func @train.1(%x: tensor<2x8xf32> {ff.input = "y"}) attributes {ff.program = "train.1"} {
+    return
+  }
+}
+
+// -----
+
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {buckets = [{micro_batch = 2 : i64, program = "train"}, {micro_batch = 2 : i64, program = "train.1"}], global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  // expected-note @below {{the other bucket}}
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}) attributes {ff.program = "train"} {
+    return
+  }
+  // expected-error @below {{buckets 'train' and 'train.1' differ in more than the shapes of inputs}}
+  func.func @train.1(%x: tensor<2x8xf64> {ff.input = "x"}) attributes {ff.program = "train.1"} {
+    return
+  }
+}
+
+// -----
+
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, pad = [{input = "x", mask = "m", to = 5 : i64}], sources = []}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  // expected-error @below {{is of no input of 'train' with that size}}
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}, %m: tensor<2x4xi64> {ff.input = "m"}) attributes {ff.program = "train"} {
+    return
+  }
+}
+
+// -----
+
+module attributes {ff.spec = {checkpoint = {keep = 2 : i64}, data = {fields = {x = "x"}, pad = [{input = "x", mask = "m", to = 4 : i64}], sources = []}, log = {every = 10 : i64}, mesh = {replicate = 1 : i64, shard = 0 : i64}, name = "t", optimizer = {}, precision = {}, schedule = {total_steps = 6 : i64}, seed = 0 : i64, sharding = {}, spec = "t.toml", train = {global_batch = 4 : i64, micro_batch = 2 : i64, program = "train", steps = 6 : i64}}} {
+  // expected-error @below {{is no input [B, to] of i64 of 'train'}}
+  func.func @train(%x: tensor<2x4xf32> {ff.input = "x"}, %m: tensor<2x4xf32> {ff.input = "m"}) attributes {ff.program = "train"} {
+    return
+  }
+}
