@@ -91,7 +91,8 @@ public:
   /// Optimizer step number `step` (from 1), with gradients times `gradScale`.
   virtual void update(int64_t step, double lr, double gradScale) = 0;
 
-  /// Says which sample has an id that no table has: "; 'ids' of ... has it", or "".
+  /// Says which sample has an id that no table has: "; 'ids' of ... has it", or
+  /// "".
   std::function<std::string(int64_t id)> findId;
 
   /// The masters were written by the host: what is derived from them is stale.
