@@ -183,6 +183,13 @@ std::optional<DataBucket> Importer::bucketOf(const SampleRun &run,
       if (!pad.mask.empty())
         bucket.shapes[pad.mask] = {pad.to};
     }
+    if (llvm::is_contained(shape, 0)) {
+      diags
+          .error(field.loc, "'" + info.name + "' of '" + run.where +
+                                "' is empty: one of its dims is 0")
+          .note("leave the sample out, or fill it up with pad");
+      return std::nullopt;
+    }
     bucket.shapes[field.input] = std::move(shape);
   }
   return bucket;

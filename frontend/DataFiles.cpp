@@ -11,23 +11,48 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include <set>
 
 using namespace ff;
 using namespace ff::frontend;
 namespace fs = llvm::sys::fs;
 
-/// The files below `folder` whose names end in `suffix`, sorted. Empty, or what
-/// is wrong with it.
+/// The files below `folder` whose names end in `suffix`. A folder that a link
+/// leads to a second time is not read again: it may be the one that the link is
+/// in. Empty, or what is wrong with which folder.
+static std::string listBelow(const std::string &folder, StringRef suffix,
+                             std::set<std::pair<uint64_t, uint64_t>> &seen,
+                             std::vector<std::string> &files) {
+  fs::UniqueID id;
+  std::error_code error = fs::getUniqueID(folder, id);
+  if (!error && !seen.insert({id.getDevice(), id.getFile()}).second)
+    return "";
+  std::vector<std::string> folders;
+  if (!error)
+    for (fs::directory_iterator it(folder, error), end; !error && it != end;
+         it.increment(error)) {
+      if (fs::is_directory(it->path()))
+        folders.push_back(it->path());
+      else if (StringRef(it->path()).ends_with(suffix))
+        files.push_back(it->path());
+    }
+  if (error)
+    return "cannot read '" + folder + "': " + error.message();
+  // Of two ways to one folder, always the same counts.
+  llvm::sort(folders);
+  for (const std::string &below : folders)
+    if (std::string wrong = listBelow(below, suffix, seen, files);
+        !wrong.empty())
+      return wrong;
+  return "";
+}
+
 static std::string listFiles(StringRef folder, StringRef suffix,
                              std::vector<std::string> &files) {
-  std::error_code error;
-  for (fs::recursive_directory_iterator it(folder, error), end;
-       !error && it != end; it.increment(error))
-    if (StringRef(it->path()).ends_with(suffix) &&
-        !fs::is_directory(it->path()))
-      files.push_back(it->path());
+  std::set<std::pair<uint64_t, uint64_t>> seen;
+  std::string wrong = listBelow(folder.str(), suffix, seen, files);
   llvm::sort(files);
-  return error ? error.message() : "";
+  return wrong;
 }
 
 static std::vector<const Node *> pathsOf(const Node &node) {
@@ -62,6 +87,11 @@ std::optional<DataSource> DataFiles::parse(const Node &table) {
   size_t parquet = 0;
   std::vector<const Node *> nodes = pathsOf(*node);
   for (const Node *path : nodes) {
+    if (path->string.empty()) {
+      diags.error(path->loc, "a path of [data] is empty")
+          .note("name a file or a folder");
+      return std::nullopt;
+    }
     std::string resolved = spec.resolvePath(path->string);
     bool isFolder = fs::is_directory(resolved);
     if (samples && !isFolder) {
@@ -83,12 +113,24 @@ std::optional<DataSource> DataFiles::parse(const Node &table) {
   if (samples)
     return source;
   // Of a folder, what is in it decides.
-  for (const std::string &path : source.paths)
-    if (fs::is_directory(path)) {
-      std::vector<std::string> below;
-      if (listFiles(path, ".parquet", below).empty() && !below.empty())
-        ++parquet;
-    }
+  for (const std::string &path : source.paths) {
+    std::vector<std::string> columns, tensors;
+    if (!fs::is_directory(path) ||
+        !listFiles(path, ".parquet", columns).empty() ||
+        !listFiles(path, ".safetensors", tensors).empty() || columns.empty())
+      continue; // what is wrong is said when it is read
+    ++parquet;
+    if (tensors.empty())
+      continue;
+    diags
+        .error(node->loc, "'" + path + "' holds Parquet files, such as '" +
+                              columns.front() +
+                              "', and safetensors files, "
+                              "such as '" +
+                              tensors.front() + "'")
+        .note("name a folder of each as a source of its own");
+    return std::nullopt;
+  }
   if (parquet && parquet != source.paths.size()) {
     diags.error(node->loc, "'files' names Parquet files and others")
         .note("for both: sources = [{ files = ... }, { files = ... }]");
@@ -110,10 +152,11 @@ bool DataFiles::expand(const DataSource &source,
     std::vector<std::string> below;
     std::string wrong = listFiles(path, suffix, below);
     if (!wrong.empty() || below.empty()) {
-      diags.error(source.loc,
-                  wrong.empty()
-                      ? "there is no file *" + suffix + " in '" + path + "'"
-                      : "cannot read '" + path + "': " + wrong);
+      diags.error(
+          source.loc,
+          wrong.empty()
+              ? ("there is no file *" + suffix + " in '" + path + "'").str()
+              : wrong);
       return false;
     }
     files.insert(files.end(), below.begin(), below.end());

@@ -20,6 +20,7 @@
 #include "frontend/Safetensors.h"
 #include "frontend/WeightReader.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -70,7 +71,8 @@ private:
   std::optional<double> alphaOf(StringRef path, const LayerAdapter &layer);
   bool isFloat(const Tensor &tensor);
   void readAdapterConfigs(const std::string &path);
-  void addAlpha(StringRef pattern, double number, const std::string &where);
+  void addAlpha(StringRef pattern, std::optional<double> number,
+                const std::string &where);
   void readAdapterConfig(StringRef text, const std::string &where);
 
   MLIRContext *context;
@@ -190,14 +192,74 @@ ArrayRef<Place> Folder::find(StringRef path, StringRef suffix) const {
   return {};
 }
 
-void Folder::addAlpha(StringRef pattern, double number,
+/// A pattern of Python as POSIX has it, where it has one that matches the same
+/// whole names; nothing where it does not.
+static std::optional<std::string> posixOf(StringRef pattern) {
+  std::string text;
+  bool inSet = false;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    char c = pattern[i];
+    char next = i + 1 < pattern.size() ? pattern[i + 1] : 0;
+    if (c == '\\') {
+      StringRef set = next == 'd'   ? "0-9"
+                      : next == 'w' ? "A-Za-z0-9_"
+                      : next == 's' ? " \t"
+                                    : "";
+      StringRef others = next == 'D'   ? "0-9"
+                         : next == 'W' ? "A-Za-z0-9_"
+                         : next == 'S' ? " \t"
+                                       : "";
+      if (!set.empty())
+        text += (inSet ? set.str() : "[" + set.str() + "]");
+      else if (!others.empty() && !inSet)
+        text += "[^" + others.str() + "]";
+      else if (next == 0 || llvm::isAlnum(next))
+        return std::nullopt; // an assertion, a backreference, a character
+      else if (inSet && (next == ']' || next == '-' || next == '^'))
+        return std::nullopt; // POSIX has no escapes there
+      else
+        text += inSet ? std::string(1, next) : std::string{c, next};
+      ++i;
+      continue;
+    }
+    if (c == '[' || c == ']')
+      inSet = c == '[';
+    if (inSet || c == ']') {
+      text += c;
+      continue;
+    }
+    if (c == '(' && next == '?') {
+      if (!pattern.substr(i).starts_with("(?:"))
+        return std::nullopt;
+      text += '(';
+      i += 2;
+      continue;
+    }
+    text += c;
+    // Whether a repetition is lazy makes no difference to a whole match.
+    bool repeats = c == '*' || c == '+' || c == '?' || c == '}';
+    if (repeats && next == '?')
+      ++i;
+    else if (repeats && next == '+')
+      return std::nullopt;
+  }
+  return text;
+}
+
+void Folder::addAlpha(StringRef pattern, std::optional<double> number,
                       const std::string &where) {
-  std::string wrong;
-  if (!llvm::Regex("(" + pattern.str() + ")").isValid(wrong))
+  std::optional<std::string> posix = posixOf(pattern);
+  std::string wrong = "it has what POSIX patterns have not";
+  if (!number)
+    fail(loc, where + ": the alpha of '" + pattern +
+                  "' in alpha_pattern is no number");
+  else if (!posix || !llvm::Regex("(" + *posix + ")").isValid(wrong))
     fail(loc, where + ": '" + pattern +
-                  "' of alpha_pattern is no pattern: " + wrong);
+                  "' of alpha_pattern cannot be read as a pattern: " + wrong)
+        .note("write the layers out in the file, or give their alphas as "
+              "tensors .alpha");
   else
-    alphas.emplace_back(pattern, number);
+    alphas.emplace_back(*posix, *number);
 }
 
 /// Fields of PEFT's config: beside its weights, or in the header of a file of
@@ -237,8 +299,7 @@ void Folder::readAdapterConfig(StringRef text, const std::string &where) {
       return ordered.skip();
     return ordered.object([&](StringRef layer, size_t) {
       if (const llvm::json::Value *value = table->get(layer))
-        if (auto number = value->getAsNumber())
-          addAlpha(layer, *number, where);
+        addAlpha(layer, value->getAsNumber(), where);
       return ordered.skip();
     });
   });

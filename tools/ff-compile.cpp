@@ -302,6 +302,8 @@ static bool readPipelineOptions(const Flags &flags,
                  " exclude each other; give one of them");
   if (flags.plan != PlanFormat::None)
     pipeline.stopAfter = ff::Stage::PlanMemory;
+  if (flags.exportTo.getNumOccurrences() && flags.exportTo.empty())
+    return !fail("--export is empty; name a new folder");
   if (!flags.exportTo.empty()) {
     if (flags.run || flags.check || flags.plan != PlanFormat::None ||
         !flags.stopAfter.empty() || flags.emit != Emit::Exe || target->isCuda())

@@ -220,8 +220,29 @@ private:
         [](auto pair) { return isSame(std::get<0>(pair), std::get<1>(pair)); });
   }
 
+  /// Through fused loops, which may compute one value more than once: what is
+  /// yielded inside, and what an argument stands for.
+  static Value resolve(Value value) {
+    for (;;) {
+      if (auto fused = value.getDefiningOp<FusedOp>()) {
+        Operation *end = fused.getBody().front().getTerminator();
+        value = end->getOperand(cast<OpResult>(value).getResultNumber());
+        continue;
+      }
+      auto argument = dyn_cast<BlockArgument>(value);
+      auto fused = argument
+                       ? dyn_cast<FusedOp>(argument.getOwner()->getParentOp())
+                       : FusedOp();
+      if (!fused)
+        return value;
+      value = fused->getOperand(argument.getArgNumber());
+    }
+  }
+
   /// Gathered twice is the same parameter, drawn twice the same numbers.
   static bool isSame(Value a, Value b) {
+    a = resolve(a);
+    b = resolve(b);
     if (a == b)
       return true;
     Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
@@ -235,14 +256,15 @@ private:
     if (auto random = dyn_cast<RandomOp>(x))
       return random.getSite() == cast<RandomOp>(y).getSite() &&
              random.getDistribution() == cast<RandomOp>(y).getDistribution();
-    if (isMemoryEffectFree(x) && x->getNumRegions() == 0 &&
-        x->getAttrDictionary() == y->getAttrDictionary() &&
-        x->getNumOperands() == y->getNumOperands())
-      return llvm::all_of(llvm::zip(x->getOperands(), y->getOperands()),
-                          [](auto pair) {
-                            return isSame(std::get<0>(pair), std::get<1>(pair));
-                          });
-    return false;
+    if (!isMemoryEffectFree(x) || x->getNumRegions() != 0 ||
+        cast<OpResult>(a).getResultNumber() !=
+            cast<OpResult>(b).getResultNumber() ||
+        x->getAttrDictionary() != y->getAttrDictionary() ||
+        x->getNumOperands() != y->getNumOperands())
+      return false;
+    return llvm::all_of(
+        llvm::zip(x->getOperands(), y->getOperands()),
+        [](auto pair) { return isSame(std::get<0>(pair), std::get<1>(pair)); });
   }
 };
 } // namespace

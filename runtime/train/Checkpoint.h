@@ -95,6 +95,11 @@ public:
   /// Bytes of one checkpoint without its manifest.
   size_t bytes() const;
 
+  /// Of the data that the run reads, for whoever goes on from a checkpoint.
+  void setDataOrder(std::string text) {
+    settings.settings.order = std::move(text);
+  }
+
   const std::string &folder() const { return out; }
 
 private:

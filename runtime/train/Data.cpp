@@ -33,7 +33,8 @@ static int64_t sampleElements(const TensorType &input) {
 DataSet::DataSet(const Metadata &metadata,
                  const std::vector<std::string> &paths)
     : inputs(inputsOf(metadata)), spec(metadata.spec),
-      refuseNonfinite(!metadata.train->skipNonfinite) {
+      refuseNonfinite(!metadata.train->skipNonfinite),
+      shuffle(metadata.data->shuffle) {
   const DataPolicy &policy = *metadata.data;
   findInputs(policy, names);
   std::vector<SourcePolicy> wanted = policy.sources;
@@ -41,7 +42,6 @@ DataSet::DataSet(const Metadata &metadata,
     wanted = {sourceOf(paths, wanted.empty() ? SourcePolicy() : wanted[0])};
   if (wanted.empty())
     fail("[data] names no files; fix: files = [...], or --data FILE");
-  std::vector<double> weights;
   for (const SourcePolicy &source : wanted) {
     addSource(openSource(source, names));
     if (sources.back()->size() == 0)
@@ -277,6 +277,8 @@ void DataSet::read(const Sample &sample, size_t input, void *out,
 
 std::string DataSet::findId(int64_t position, int64_t count, int64_t id) const {
   std::vector<char> scratch;
+  std::string text;
+  int64_t found = 0;
   for (int64_t p = position; p < position + count; ++p) {
     Sample sample = at(p);
     for (size_t i = 0; i < from.size(); ++i) {
@@ -285,14 +287,38 @@ std::string DataSet::findId(int64_t position, int64_t count, int64_t id) const {
         continue;
       std::vector<int64_t> values(static_cast<size_t>(sampleElements(type)));
       read(sample, i, values.data(), scratch);
-      auto found = std::find(values.begin(), values.end(), id);
-      if (found != values.end())
-        return fmt::format("; '{}' of {} has it at element {}",
-                           names[from[i].field], describe(sample),
-                           found - values.begin());
+      auto place = std::find(values.begin(), values.end(), id);
+      if (place == values.end() || ++found > 3)
+        continue;
+      text += fmt::format("{}'{}' of {} (element {})", text.empty() ? "" : ", ",
+                          names[from[i].field], describe(sample),
+                          place - values.begin());
     }
   }
-  return "";
+  if (text.empty())
+    return "";
+  return fmt::format("; of the samples of the step it is in {}{}", text,
+                     found > 3 ? fmt::format(" and {} more", found - 3) : "");
+}
+
+std::string DataSet::orderText() const {
+  std::string text;
+  for (size_t s = 0; s < sources.size(); ++s) {
+    text += fmt::format("{}{} samples", text.empty() ? "" : ", ",
+                        sources[s]->size());
+    if (sources.size() > 1)
+      text += fmt::format(" of weight {}", weights[s]);
+  }
+  if (inputs.size() > 1) {
+    text += " in buckets of";
+    for (size_t b = 0; b < inputs.size(); ++b) {
+      int64_t samples = 0;
+      for (const std::vector<List> &ofSource : lists)
+        samples += ofSource[b].size;
+      text += fmt::format(" {}", samples);
+    }
+  }
+  return text + (shuffle ? ", shuffled" : ", in their order");
 }
 
 //===----------------------------------------------------------------------===//

@@ -44,13 +44,17 @@ public:
   size_t bucketAt(int64_t position) const { return order->bucketAt(position); }
   size_t buckets() const { return inputs.size(); }
 
+  /// What the order of samples depends on beside the seed, as text.
+  std::string orderText() const;
+
   /// The number of a sample over all sources.
   int64_t numberOf(const Sample &sample) const;
   /// Its file and row.
   std::string describe(const Sample &sample) const;
 
-  /// The first of `count` samples from a position on that has this number in an
-  /// input of integers: "; 'ids' of FILE, row 7 has it at element 3", or "".
+  /// Which of `count` samples from a position on have this number in an input
+  /// of integers: "; of the samples of the step it is in 'ids' of FILE, row 7
+  /// (element 3)", or "".
   std::string findId(int64_t position, int64_t count, int64_t id) const;
 
   /// Writes input `input` of a sample to `out`, in the dtype and shape of the
@@ -93,7 +97,8 @@ private:
   std::vector<Input> from;                     ///< of each input
   std::vector<std::string> names;              ///< of the fields
   std::string spec;
-  bool refuseNonfinite;
+  bool refuseNonfinite, shuffle;
+  std::vector<double> weights; ///< of each source
   std::vector<std::unique_ptr<SampleSource>> sources;
   std::vector<int64_t> firstNumbers;    ///< of each source
   std::vector<std::vector<List>> lists; ///< by source and bucket

@@ -33,6 +33,7 @@ std::string manifestText(const Manifest &manifest) {
   document["spec"] = {{"lr", manifest.settings.lr},
                       {"global_batch", manifest.settings.globalBatch},
                       {"data", manifest.settings.data},
+                      {"data_order", manifest.settings.order},
                       {"precision", manifest.settings.precision},
                       {"frozen", manifest.settings.frozen},
                       {"adapters", manifest.settings.adapters},
@@ -72,6 +73,7 @@ Manifest readManifest(const std::string &path) {
                          spec.at("precision"),
                          spec.value("frozen", ""),
                          spec.value("adapters", ""),
+                         spec.value("data_order", ""),
                          spec.value("weights", "")};
     manifest.trained.emplace();
     for (const json &entry : document.at("trained"))

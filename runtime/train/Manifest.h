@@ -37,6 +37,7 @@ struct Manifest {
     std::string precision; ///< of what is trained
     std::string frozen;    ///< dtypes of what is not
     std::string adapters;  ///< their scales
+    std::string order;     ///< of the data: what it depends on beside the seed
     std::string
         weights; ///< files that frozen and adapted components start from
   };

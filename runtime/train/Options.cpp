@@ -37,7 +37,8 @@ bool parseOptions(int argc, char **argv, const Metadata &metadata,
                  "--out holds set aside. Default: from the start, if --out "
                  "holds none; with --sample auto");
   app.add_option("--data", options.data,
-                 "Safetensors files to use in place of those of the spec");
+                 "Files or folders to read in place of those of [data]: of "
+                 "safetensors or Parquet, as docs/data.md says");
   app.add_flag("--sample", options.sample,
                "Do not train: draw the samples of [sample] from a checkpoint");
   app.add_option("--export", options.exportTo,

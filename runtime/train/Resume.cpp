@@ -135,6 +135,12 @@ std::vector<std::string> compareManifests(const std::string &path,
   compare("global_batch", std::to_string(then.settings.globalBatch),
           std::to_string(now.settings.globalBatch));
   compare("the data", join(then.settings.data), join(now.settings.data));
+  // Not in checkpoints of earlier versions.
+  if (!then.settings.order.empty() && then.settings.order != now.settings.order)
+    warnings.push_back(fmt::format(
+        "{} was made on {}, the run goes on with {}: some samples come again "
+        "before others of the epoch",
+        path, then.settings.order, now.settings.order));
   compare("the precision", then.settings.precision, now.settings.precision);
   // Not in checkpoints of earlier versions.
   if (!then.settings.frozen.empty())

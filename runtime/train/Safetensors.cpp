@@ -101,12 +101,16 @@ std::string shapeText(const std::vector<int64_t> &shape) {
 }
 
 SafetensorsFile::SafetensorsFile(const std::string &path) : filePath(path) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe would wait for a writer.
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0)
     fail("cannot open {}: {}", path, std::strerror(errno));
   struct stat info;
-  bool regular = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-  mappedBytes = regular ? static_cast<size_t>(info.st_size) : 0;
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    close(fd);
+    fail("{} is not a regular file; fix: name a safetensors file", path);
+  }
+  mappedBytes = static_cast<size_t>(info.st_size);
   if (mappedBytes < 8) {
     close(fd);
     fail("{} is not a safetensors file: it has {} bytes, the length of the "

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <set>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace ff::rt {
@@ -39,20 +41,40 @@ void SampleSource::addRun(int64_t count, std::vector<SampleField> fields) {
     kinds.push_back(std::move(fields));
 }
 
+/// The files below `folder`. A folder that a link leads to a second time is not
+/// read again: it may be the one that the link is in.
+static void listBelow(const fs::path &folder, const std::string &suffix,
+                      std::set<std::pair<dev_t, ino_t>> &seen,
+                      std::vector<std::string> &paths) {
+  struct stat info;
+  if (stat(folder.c_str(), &info) != 0)
+    fail("cannot read the folder {}: {}", folder.string(),
+         std::strerror(errno));
+  if (!seen.insert({info.st_dev, info.st_ino}).second)
+    return;
+  std::error_code error;
+  std::vector<fs::path> folders;
+  fs::directory_iterator it(folder, error);
+  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
+    std::error_code ignored;
+    if (it->is_directory(ignored))
+      folders.push_back(it->path());
+    else if (endsWith(it->path().string(), suffix))
+      paths.push_back(it->path().string());
+  }
+  if (error)
+    fail("cannot read the folder {}: {}", folder.string(), error.message());
+  // Of two ways to one folder, always the same counts.
+  std::sort(folders.begin(), folders.end());
+  for (const fs::path &below : folders)
+    listBelow(below, suffix, seen, paths);
+}
+
 std::vector<std::string> filesBelow(const std::string &folder,
                                     const std::string &suffix) {
   std::vector<std::string> paths;
-  std::error_code error;
-  fs::recursive_directory_iterator it(
-      folder, fs::directory_options::follow_directory_symlink, error);
-  for (; !error && it != fs::recursive_directory_iterator();
-       it.increment(error)) {
-    std::string path = it->path().string();
-    if (endsWith(path, suffix) && !it->is_directory())
-      paths.push_back(std::move(path));
-  }
-  if (error)
-    fail("cannot read the folder {}: {}", folder, error.message());
+  std::set<std::pair<dev_t, ino_t>> seen;
+  listBelow(folder, suffix, seen, paths);
   if (paths.empty())
     fail("there is no file *{} in {}", suffix, folder);
   std::sort(paths.begin(), paths.end());
@@ -61,7 +83,8 @@ std::vector<std::string> filesBelow(const std::string &folder,
 
 namespace {
 
-/// Files of which dim 0 counts samples. They stay mapped.
+/// Files of which dim 0 counts samples. They are read without their mapping:
+/// one that became shorter would end the process by a signal.
 class ShardSource final : public SampleSource {
 public:
   ShardSource(const std::vector<std::string> &paths,
@@ -71,13 +94,16 @@ public:
   }
 
   const char *bytes(int64_t sample, size_t field,
-                    std::vector<char> &) const override {
+                    std::vector<char> &scratch) const override {
     auto [shard, row] = find(sample);
     const FileTensor &tensor = *shard->fields[field];
     size_t rowBytes =
         (tensor.end - tensor.begin) /
         static_cast<size_t>(std::max<int64_t>(tensor.shape[0], 1));
-    return shard->file->data(tensor) + static_cast<size_t>(row) * rowBytes;
+    scratch.resize(std::max<size_t>(rowBytes, 1));
+    shard->file->read(tensor, static_cast<size_t>(row) * rowBytes, rowBytes,
+                      scratch.data());
+    return scratch.data();
   }
 
   std::string describe(int64_t sample) const override {
@@ -138,9 +164,15 @@ public:
     const File &file = files[static_cast<size_t>(sample)];
     auto [offset, size] = file.places[field];
     scratch.resize(size);
-    int fd = open(file.path.c_str(), O_RDONLY | O_CLOEXEC);
+    int fd = open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
       fail("cannot open {}: {}", file.path, std::strerror(errno));
+    if (!file.state.isOf(fd)) {
+      close(fd);
+      fail("{} changed since the start of the run; fix: start again, with "
+           "--resume auto",
+           file.path);
+    }
     size_t done = 0;
     ssize_t got = 1;
     while (done < size && got > 0) {
@@ -166,15 +198,38 @@ public:
   }
 
 private:
+  /// Whether a file is the one that was there at the start.
+  struct FileState {
+    ino_t inode = 0;
+    off_t size = 0;
+    timespec changed{};
+
+    static FileState of(int fd) {
+      struct stat info{};
+      fstat(fd, &info);
+      return {info.st_ino, info.st_size, info.st_mtim};
+    }
+    bool isOf(int fd) const {
+      FileState now = of(fd);
+      return now.inode == inode && now.size == size &&
+             now.changed.tv_sec == changed.tv_sec &&
+             now.changed.tv_nsec == changed.tv_nsec;
+    }
+  };
   struct File {
     std::string path;
     std::vector<std::pair<size_t, size_t>> places; ///< byte and size
+    FileState state;
   };
 
   void add(std::string path) {
     SafetensorsFile file(path);
     std::vector<SampleField> fields;
-    File entry{std::move(path), {}};
+    int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    FileState state = fd >= 0 ? FileState::of(fd) : FileState();
+    if (fd >= 0)
+      close(fd);
+    File entry{std::move(path), {}, state};
     for (const std::string &name : names) {
       const FileTensor &tensor = file.tensor(name);
       fields.push_back({tensor.dtype, tensor.shape});
@@ -225,17 +280,25 @@ SourcePolicy sourceOf(const std::vector<std::string> &paths,
   SourcePolicy source;
   source.paths = paths;
   source.kind = like.kind;
-  bool parquet =
-      std::all_of(paths.begin(), paths.end(), [](const std::string &path) {
-        return endsWith(path, ".parquet");
-      });
-  bool shards =
-      std::all_of(paths.begin(), paths.end(), [](const std::string &path) {
-        return endsWith(path, ".safetensors") && !fs::is_directory(path);
-      });
+  size_t folders = 0, parquet = 0;
+  for (const std::string &path : paths) {
+    bool isFolder = fs::is_directory(path);
+    folders += isFolder;
+    std::vector<std::string> below;
+    std::set<std::pair<dev_t, ino_t>> seen;
+    if (isFolder)
+      listBelow(path, ".parquet", seen, below);
+    parquet += isFolder ? !below.empty() : endsWith(path, ".parquet");
+  }
+  if (parquet && parquet != paths.size())
+    fail("--data names Parquet and other files; fix: `sources` of [data] can "
+         "hold both");
+  if (folders && folders != paths.size() && like.kind == SourcePolicy::Samples)
+    fail("--data names files and folders, and a folder of this spec has a file "
+         "for each sample; fix: folders alone");
   if (parquet)
     source.kind = SourcePolicy::Parquet;
-  else if (shards)
+  else if (!folders || like.kind == SourcePolicy::Parquet)
     source.kind = SourcePolicy::Shards;
   return source;
 }

@@ -60,6 +60,7 @@ Trainer::Trainer(const RunSetup &setup)
     failInternal("program '{}' returns neither a loss nor a sum and a count",
                  train.program);
   ctx.profile.enabled = setup.options.profile;
+  checkpointer.setDataOrder(data.orderText());
   ctx.device->findId = [this](int64_t id) {
     return data.findId(doneSamples, train.globalBatch, id);
   };

@@ -7,6 +7,7 @@ import json
 import pathlib
 import re
 import struct
+import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "Inputs"))
@@ -81,6 +82,20 @@ def nan(path):
     dtype, shape, data = tensors["text"]
     tensors["text"] = (dtype, shape, data[:12] + struct.pack("<f", float("nan")) + data[16:])
     tensor_files.write(pathlib.Path(path), tensors)
+
+
+def replaced(trainer, sample, out):
+    """Runs a trainer, and moves a file over one of its samples after the first steps."""
+    path = pathlib.Path(sample)
+    other = path.with_suffix(".new")
+    other.write_bytes(path.read_bytes())
+    run = subprocess.Popen([trainer, "--steps", "1000000", "--threads", "1", "--out", out, "--resume", "none"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    for line in run.stdout:
+        if line.startswith("step ") and other.exists():
+            other.rename(path)
+        elif not line.startswith("step "):
+            print(line, end="")
+    run.wait()
 
 
 def sources(log):
