@@ -9,6 +9,7 @@
 #include "ModelSupport.h"
 #include "runtime/cpu/HostCommunicator.h"
 #include "runtime/train/Checkpoint.h"
+#include "runtime/train/Data.h"
 
 #include <csignal>
 #include <filesystem>
@@ -183,6 +184,7 @@ TEST(Save, LoadAndSaveAgainIsTheSameBytes) {
   std::string again = run.folder() + "/again";
   Checkpointer checkpointer(metadata, layout, arena, *comm, again,
                             metadata.data->sources[0].paths);
+  checkpointer.setDataOrder(DataSet(metadata).orderText());
   loadParameters(metadata, layout, arena, LoadTeam::alone(0));
   CheckpointInfo info = verifyCheckpoint(run.out("step-00000004"));
   EXPECT_TRUE(checkpointer.load(info, LoadTeam::alone(0)).empty());
