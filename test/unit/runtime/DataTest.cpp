@@ -407,6 +407,100 @@ TEST(DataSet, BadSamplesAreNamed) {
       << error;
 }
 
+TEST(DataSet, AFileOfManySamplesThatIsCutEndsNoProcess) {
+  TempFolder folder;
+  writeIds(folder.path("a"), 0, 4096);
+  DataSet data(
+      dataMetadata({{"sources", {source("shards", {folder.path("a")})}},
+                    {"fields", {{"id", "id"}}},
+                    {"shuffle", false}},
+                   {nlohmann::json::array({input("id", "i64", {2})})}, 2, {2}));
+  std::filesystem::resize_file(folder.path("a"), 4096);
+  std::vector<char> scratch;
+  int64_t id = 0;
+  std::string error =
+      errorOf([&] { data.read(data.at(4095), 0, &id, scratch); });
+  EXPECT_NE(error.find(folder.path("a")), std::string::npos) << error;
+}
+
+TEST(DataSet, ShapesThatNoBucketHasTogether) {
+  TempFolder folder;
+  std::filesystem::create_directories(folder.path("s"));
+  // Each shape is known, their combination is not.
+  std::vector<float> a(4, 1), b(2, 1);
+  writeFile(folder.path("s/x.safetensors"),
+            safetensors(header(tensorEntry("a", "F32", {4}, 0, 16) + "," +
+                               tensorEntry("b", "F32", {2}, 16, 8)),
+                        bytesOf(a) + bytesOf(b)));
+  auto program = [](int64_t first, int64_t second) {
+    return nlohmann::json::array(
+        {input("a", "f32", {1, first}), input("b", "f32", {1, second})});
+  };
+  std::string error = errorOf([&] {
+    DataSet data(
+        dataMetadata({{"sources", {source("samples", {folder.path("s")})}},
+                      {"fields", {{"a", "a"}, {"b", "b"}}},
+                      {"shuffle", true}},
+                     {program(4, 3), program(5, 2)}, 2, {1, 1}));
+  });
+  EXPECT_NE(error.find("x.safetensors fits no bucket: a [4], b [2]; fix: "
+                       "compile the spec again"),
+            std::string::npos)
+      << error;
+}
+
+TEST(DataSet, BucketsGoOnFromWholeSteps) {
+  TempFolder folder;
+  std::filesystem::create_directories(folder.path("s"));
+  writeText(folder.path("s/a.safetensors"), 1, 1);
+  writeText(folder.path("s/b.safetensors"), 2, 1);
+  Metadata metadata =
+      dataMetadata({{"sources", {source("samples", {folder.path("s")})}},
+                    {"fields", {{"text", "text"}}},
+                    {"shuffle", true}},
+                   {nlohmann::json::array({input("text", "f32", {2, 1, 2})}),
+                    nlohmann::json::array({input("text", "f32", {2, 2, 2})})},
+                   4, {2, 2});
+  DataSet data(metadata);
+  EXPECT_EQ(data.orderText(), "2 samples in buckets of 1 1, shuffled");
+  Layout layout = inputLayout(metadata);
+  std::vector<char> memory(layout.inputSetBytes * inputSets);
+  std::string error = errorOf([&] {
+    Prefetcher batches(data, metadata, layout, memory.data(), 0, 1, 6, 1);
+  });
+  EXPECT_NE(error.find("6 samples into the run, which is no whole number of "
+                       "steps of global_batch = 4"),
+            std::string::npos)
+      << error;
+}
+
+TEST(SampleSource, WhatTheCommandLineNames) {
+  TempFolder folder;
+  std::filesystem::create_directories(folder.path("columns/deep"));
+  std::filesystem::create_directories(folder.path("tensors"));
+  writeFile(folder.path("columns/deep/a.parquet"), "");
+  writeFile(folder.path("tensors/a.safetensors"), "");
+  std::string columns = folder.path("columns"),
+              tensors = folder.path("tensors"),
+              file = folder.path("tensors/a.safetensors");
+  SourcePolicy shards, samples, parquet;
+  samples.kind = SourcePolicy::Samples;
+  parquet.kind = SourcePolicy::Parquet;
+  EXPECT_EQ(sourceOf({columns}, shards).kind, SourcePolicy::Parquet);
+  EXPECT_EQ(sourceOf({tensors}, shards).kind, SourcePolicy::Shards);
+  EXPECT_EQ(sourceOf({tensors}, parquet).kind, SourcePolicy::Shards);
+  EXPECT_EQ(sourceOf({tensors}, samples).kind, SourcePolicy::Samples);
+  EXPECT_EQ(sourceOf({file}, samples).kind, SourcePolicy::Shards);
+  EXPECT_NE(errorOf([&] {
+              sourceOf({columns, file}, shards);
+            }).find("--data names Parquet and other files"),
+            std::string::npos);
+  EXPECT_NE(errorOf([&] {
+              sourceOf({tensors, file}, samples);
+            }).find("--data names files and folders"),
+            std::string::npos);
+}
+
 TEST(DataSet, MisfitsAreErrors) {
   TempFolder folder;
   writeIds(folder.path("a"), 0, 7);

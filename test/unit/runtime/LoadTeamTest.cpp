@@ -12,14 +12,6 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define FF_TEST_SANITIZED
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define FF_TEST_SANITIZED
-#endif
-
 using namespace ff::rt;
 using namespace ff::rt::test;
 using nlohmann::json;

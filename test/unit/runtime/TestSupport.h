@@ -15,6 +15,15 @@
 #include <string>
 #include <vector>
 
+// The address sanitizer takes memory of its own, which tests of it leave out.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FF_TEST_SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define FF_TEST_SANITIZED
+#endif
+
 namespace ff::rt::test {
 
 /// A folder of its own, removed at the end.
